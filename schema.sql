@@ -935,7 +935,8 @@ create table public.circuit_breakers (
   reason text,
   opened_at timestamp with time zone,
   probe_at timestamp with time zone,
-  updated_at timestamp with time zone default clock_timestamp() not null
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  tenant_id text
 );
 
 create table public.connectors (
@@ -1192,7 +1193,8 @@ create table public.item_jobs (
   skipped bigint default 0 not null,
   controllers jsonb default '{}'::jsonb not null,
   unreported jsonb default '{}'::jsonb not null,
-  reported_at timestamp with time zone
+  reported_at timestamp with time zone,
+  user_role text
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=100, fillfactor=50);
 
 create table public.job_items (
@@ -1474,7 +1476,10 @@ create table public.tenant_secrets (
   name text not null,
   encrypted text not null,
   updated_by text not null,
-  updated_at timestamp with time zone default clock_timestamp() not null
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  hosts text[] default '{}'::text[] not null,
+  roles text[] default '{}'::text[] not null,
+  uses text[]
 );
 
 create table public.tenant_signing (
@@ -1694,6 +1699,8 @@ alter table public.circuit_breakers add constraint circuit_breakers_pkey PRIMARY
 
 alter table public.circuit_breakers add constraint circuit_breakers_state_check CHECK ((state = ANY (ARRAY['closed'::text, 'open'::text, 'probing'::text])));
 
+alter table public.circuit_breakers add constraint circuit_breakers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
 alter table public.connectors add constraint connectors_pkey PRIMARY KEY (tenant_id, connector_id);
 
 alter table public.connectors add constraint connectors_airbyte_connection_id_check CHECK (((length(airbyte_connection_id) >= 1) AND (length(airbyte_connection_id) <= 200)));
@@ -1807,6 +1814,8 @@ alter table public.item_jobs add constraint item_jobs_pkey PRIMARY KEY (tenant_i
 alter table public.item_jobs add constraint item_jobs_check CHECK ((total = (((((pending + processing) + done) + error) + not_found) + skipped)));
 
 alter table public.item_jobs add constraint item_jobs_job_type_check CHECK ((job_type = ANY (ARRAY['csv'::text, 'image'::text])));
+
+alter table public.item_jobs add constraint item_jobs_user_role_check CHECK ((user_role = ANY (ARRAY['member'::text, 'admin'::text, 'support'::text, 'service'::text, 'operator'::text])));
 
 alter table public.item_jobs add constraint item_jobs_tenant_id_job_id_fkey FOREIGN KEY (tenant_id, job_id) REFERENCES public.ingestion_jobs(tenant_id, job_id) ON DELETE CASCADE;
 
@@ -2044,6 +2053,8 @@ CREATE INDEX ix_catalog_products_sku ON public.catalog_products USING btree (ten
 
 CREATE INDEX ix_catalog_versions_unused ON public.catalog_versions USING btree (tenant_id, version_id) WHERE ((loading_by IS NOT NULL) OR (retired_at IS NOT NULL));
 
+CREATE INDEX circuit_breakers_of_tenant ON public.circuit_breakers USING btree (tenant_id) WHERE (tenant_id IS NOT NULL);
+
 CREATE UNIQUE INDEX ix_connectors_airbyte_connection ON public.connectors USING btree (airbyte_connection_id);
 
 CREATE INDEX ix_connectors_due ON public.connectors USING btree (next_sync_at) WHERE enabled;
@@ -2260,6 +2271,10 @@ alter table public.catalogs enable row level security;
 
 alter table public.catalogs force row level security;
 
+alter table public.circuit_breakers enable row level security;
+
+alter table public.circuit_breakers force row level security;
+
 alter table public.connectors enable row level security;
 
 alter table public.connectors force row level security;
@@ -2457,6 +2472,10 @@ create policy tenant_rows on public.catalog_versions for all to public using ((t
 create policy kernel_rows on public.catalogs for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.catalogs for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
+create policy kernel_rows on public.circuit_breakers for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.circuit_breakers for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.connectors for all to sluice_kernel using (true) with check (true);
 

@@ -101,7 +101,6 @@ async function openGround(
     ...{ userAgent, fetch, files, workbooks, kernel, doors: new Doors() },
     limits: new RateLimits({ db, metrics: new LimitMetrics(registry) }),
     breakers: new CircuitBreakers({ db, logger }),
-    secretOf: (tenantId, name) => secrets.get(tenantId, name),
     definitions: (name) => definitions[name] ?? [],
   };
 }

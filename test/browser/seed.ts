@@ -74,7 +74,10 @@ async function seedPeople(seeding: Seeding): Promise<void> {
   await call(seeding, 'POST', '/api/workspaces', { name: 'Northwind' });
   await call(seeding, 'POST', '/api/api-keys', { name: 'Nightly export', role: 'service' });
   await call(seeding, 'POST', '/api/api-keys', { name: 'Dashboard', role: 'member' });
-  await call(seeding, 'PUT', '/api/secrets/catalog_key', { value: 'a secret of the seed' });
+  await call(seeding, 'PUT', '/api/secrets/catalog_key', {
+    value: 'a secret of the seed',
+    hosts: ['api.example.com'],
+  });
 }
 
 async function seedWebhooks(seeding: Seeding, providerUrl: string): Promise<string> {

@@ -19,6 +19,7 @@ import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { itemBounds } from '../support/worlds/item-bounds.ts';
 import { testItemHouse } from '../support/worlds/item-house.ts';
 import { eventually, testKernel } from '../support/worlds/kernel.ts';
+import { noSecrets } from '../support/worlds/secrets.ts';
 import { productOf, startRuledProvider } from './items-provider.ts';
 
 // What the chaos tests find by chance, here on purpose: something interferes while a turn is in progress.
@@ -210,6 +211,7 @@ function ingestDeps(): IngestDeps {
       rowChecks: new RowChecks(),
       catalogs: testCatalogHouse(database.db).door,
     }),
+    secrets: noSecrets,
     itemMetrics: new ItemMetrics(new Registry()),
     bounds: itemBounds,
     maxOpenItems: 1_000_000,

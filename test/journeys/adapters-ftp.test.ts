@@ -6,6 +6,7 @@ import { type FtpServer, findFtpServer, prepareFtpServer } from '../support/fake
 import { itemsTarget, type Tenant, useAdapters, visibleJobs } from '../support/servers/adapter-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
+import { secretsHere } from '../support/worlds/secrets.ts';
 
 const program = findFtpServer();
 if (program === null)
@@ -38,7 +39,7 @@ function useStage(ftpProgram: string, { tls }: { tls: boolean }) {
   let server: FtpServer | undefined;
   let tenant: Tenant | undefined;
   const adapters = useAdapters(database, {
-    secretOf: async (_tenantId, name) => (name === 'wrong' ? 'guess' : stage.server.password),
+    secrets: secretsHere((name) => (name === 'wrong' ? 'guess' : stage.server.password)),
   });
   beforeAll(async () => {
     server = await prepareFtpServer({ program: ftpProgram, tls, bytesPerSecond: 1_000_000 });

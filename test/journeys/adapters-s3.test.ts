@@ -4,6 +4,7 @@ import { createGuardedFetch, type GuardedFetch } from '../../src/lib/fetch/guard
 import { useS3Server } from '../support/fakes/s3-server.ts';
 import { type Tenant, useAdapters, visibleJobs } from '../support/servers/adapter-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
+import { secretsHere } from '../support/worlds/secrets.ts';
 
 const database = useDatabase();
 const s3 = useS3Server();
@@ -12,7 +13,7 @@ afterAll(() => open.close());
 const adapters = useAdapters(database, {
   // The server here has one key that may do everything; others have rights for each object.
   fetch: Object.assign(open, { stream: denying(open.stream) }),
-  secretOf: async (_tenantId, name) => (name === 'wrong' ? 'guess' : s3.access.secretAccessKey),
+  secrets: secretsHere((name) => (name === 'wrong' ? 'guess' : s3.access.secretAccessKey)),
 });
 let tenant: Tenant;
 let prefix: string;

@@ -12,6 +12,7 @@ import {
 } from '../support/servers/knowledge-server.ts';
 import type { TestClaims } from '../support/servers/server.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { secretsHere } from '../support/worlds/secrets.ts';
 
 // Each kind of source and each kind of embedder against a real peer on this machine.
 const root = mkdtempSync(path.join(tmpdir(), 'sluice-folder-'));
@@ -21,7 +22,7 @@ const words = wordEmbedder();
 const knowledge = useKnowledge(database, {
   customEmbedders: [words.definition],
   knowledgeFolderRoot: root,
-  secretOf: async (_tenantId, name) => `the key under ${name}`,
+  secrets: secretsHere((name) => `the key under ${name}`),
 });
 
 type Claims = TestClaims & { tenantId: string };

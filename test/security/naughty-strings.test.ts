@@ -64,6 +64,9 @@ const word = notKept('a word of a list');
 const tenant = async () => ({ tenant_id: await newTenantOver() });
 const held = async ({ claims }: Turn) => ({ upload_id: await heldUpload(claims) });
 
+const aSecret = { value: 'a secret', hosts: ['api.example.com'] };
+const newSecret = async ({ at }: Turn) => ({ name: `naughty_${at}` });
+
 /** Each text of each body, and where to read it back. A new one must be added here, or the suite fails. */
 const places: Record<string, Place> = {
   'POST /api/tenants /tenant_id': { back: ({ told }) => tenantField(told.body.tenant_id, 'tenant_id') },
@@ -123,8 +126,18 @@ const places: Record<string, Place> = {
   'POST /api/session /token': notKept('a credential'),
   'PUT /api/secrets/:name /value': {
     back: ({ params, claims }) => secretValue(claims, params.name ?? ''),
-    params: async ({ at }) => ({ name: `naughty_${at}` }),
+    params: newSecret,
+    base: aSecret,
   },
+  'PUT /api/secrets/:name /hosts/0': {
+    ...notKept('is kept in the spelling of DNS'),
+    params: newSecret,
+    base: aSecret,
+  },
+  'PUT /api/secrets/:name /roles/0': { ...word, params: newSecret, base: aSecret },
+  'PUT /api/secrets/:name /uses/0': { ...word, params: newSecret, base: aSecret },
+  'PATCH /api/secrets/:name /roles/0': { ...word, params: newSecret },
+  'PATCH /api/secrets/:name /uses/0': { ...word, params: newSecret },
 };
 
 /** The same fields, whether a tenant enrols one connection or the operator several. */
@@ -278,9 +291,9 @@ async function savedHeader({ claims, text }: Sent): Promise<unknown> {
   return saved.length === 1 ? saved[0] : `${saved.length} headers, ${saved.includes(text)}`;
 }
 
-function secretValue(claims: Claims, name: string): Promise<unknown> {
+async function secretValue({ tenantId }: Claims, name: string): Promise<unknown> {
   const secrets = new TenantSecrets({ db: database.db, keys: parseSecretKeys(secretKey) });
-  return secrets.get(claims.tenantId, name);
+  return (await secrets.lend({ tenantId, role: 'admin', use: 'processor:http' }, name)).value;
 }
 
 async function deadLetter(claims: Claims): Promise<string> {

@@ -173,7 +173,6 @@ async function statementsAgainst(table: string): Promise<Record<string, string>>
 
 /** Tables and views that belong to no tenant, and why nothing of a tenant can be read out of them. */
 const tenantless: Record<string, string> = {
-  circuit_breakers: 'states of outside services, by host',
   erased_tenants: 'hashes only',
   rate_limits: 'moments under keys, for the kernel role alone',
   schema_migrations: 'which migrations ran',

@@ -50,7 +50,8 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
       'key_id',
     ),
   '/api/secrets/:name': async (making) => {
-    await asVictim(making, { method: 'PUT', path: '/api/secrets/canary_7391', body: { value: canary } });
+    const body = { value: canary, hosts: [`${canary}.example.com`] };
+    await asVictim(making, { method: 'PUT', path: '/api/secrets/canary_7391', body });
     return 'canary_7391';
   },
   '/api/jobs/:job_id': (making) => itemJob(making),
@@ -119,6 +120,10 @@ async function makeTheRest({ product, database, victim }: Making): Promise<void>
   const subject = { tenantId, userId, role: 'admin' } as const;
   await startSession(database.db, await createLoginLink(database.db, subject));
   await createLoginLink(database.db, subject);
+  await database.owner(
+    `insert into circuit_breakers (dependency, tenant_id, state, reason) values ($2, $1, 'open', $2)`,
+    [tenantId, canary],
+  );
   await database.owner(
     `insert into dropped_files (tenant_id, path, size_bytes, modified_at, error_text)
      values ($1, $2, 1, now(), $2)`,

@@ -50,12 +50,15 @@ export interface Adapter {
   bucket?: string;
   prefix?: string;
   path_style?: boolean;
-  access_key_id_secret?: string;
-  secret_access_key_secret?: string;
+  /** Null: one that you may not use */
+  access_key_id_secret?: string | null;
+  /** Null: one that you may not use */
+  secret_access_key_secret?: string | null;
   host?: string;
   port?: number;
   user?: string;
-  password_secret?: string;
+  /** Null: one that you may not use */
+  password_secret?: string | null;
   tls?: boolean;
   ca_certificate?: string | null;
   target: {
@@ -413,6 +416,7 @@ export interface KnowledgeBase {
     base_url?: string;
     model?: string;
     dimensions?: number | null;
+    /** Null: none, or one that you may not use */
     api_key_secret?: string | null;
     price_per_million_tokens?: number;
   };
@@ -2673,7 +2677,7 @@ export interface Paths {
     };
   };
   '/api/secrets': {
-    /** List the names of stored secrets; the secrets are never shown. Right: `secret.manage`. */
+    /** List the names of the secrets that you may use; the secrets are never shown. Right: `secret.use`. */
     get: {
       path: undefined;
       query: undefined;
@@ -2681,6 +2685,11 @@ export interface Paths {
       reply: {
         data: {
           name: string;
+          hosts: string[];
+          roles: string[];
+          uses: string[] | null;
+          /** It cannot be used before it is stored again with its hosts */
+          needs_hosts: boolean;
           updated_by: string;
           updated_at: string;
         }[];
@@ -2688,7 +2697,7 @@ export interface Paths {
     };
   };
   '/api/secrets/{name}': {
-    /** Store a secret, encrypted; it can be replaced but not read. Right: `secret.manage`. */
+    /** Store a secret, encrypted, for the hosts that it may be sent to; it can be replaced but not read. Right: `secret.manage`. */
     put: {
       path: {
         name: string;
@@ -2696,6 +2705,26 @@ export interface Paths {
       query: undefined;
       body: {
         value: string;
+        /** Where it may be sent: `host` (all its ports) or `host:port`; redirects elsewhere do not carry it */
+        hosts: string[];
+        /** Who may use it beside admins, services and operators: `member` */
+        roles?: ('member' | 'admin' | 'service' | 'operator')[];
+        /** What may use it, such as `processor:http` or `embedder:openai`; null: everything */
+        uses?: string[] | null;
+      };
+      reply: null;
+    };
+    /** Change who and what may use a secret; its hosts change only together with its value (PUT). Right: `secret.manage`. */
+    patch: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: {
+        /** Who may use it beside admins, services and operators: `member` */
+        roles?: ('member' | 'admin' | 'service' | 'operator')[];
+        /** What may use it, such as `processor:http` or `embedder:openai`; null: everything */
+        uses?: string[] | null;
       };
       reply: null;
     };

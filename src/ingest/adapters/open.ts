@@ -6,7 +6,7 @@ import { oldestSuccessSeconds } from './store.ts';
 import type { TargetDoors } from './types.ts';
 
 export interface AdapterHouseOptions
-  extends Pick<Ground, 'db' | 'logger' | 'registry' | 'fetch' | 'secretOf' | 'kernel'> {
+  extends Pick<Ground, 'db' | 'logger' | 'registry' | 'fetch' | 'secrets' | 'kernel'> {
   /** The ways into the houses that make something of files. */
   doors: TargetDoors;
   blockPrivateAddresses: boolean;

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
+import type { Principal } from '../../kernel/tenancy/types.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import { countFiles, listFiles } from './files/store.ts';
 import { adapterForm, adapterFormParts, settingsOf } from './form.ts';
@@ -35,7 +36,7 @@ const scanBudgetMs = 25_000;
 
 export function adapterRoutes(deps: AdapterDeps): RouteModule {
   return (app, routeDeps) => {
-    installReading(app, routeDeps);
+    installReading(app, { ...routeDeps, secrets: deps.secrets });
     installChanges(app, deps);
     installWork(app, deps);
     installFiles(app, routeDeps);
@@ -46,7 +47,7 @@ function keyOf(request: FastifyRequest & { params: { name: string } }): AdapterK
   return { tenantId: principalOf(request).tenantId, name: request.params.name };
 }
 
-function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
+function installReading(app: RouteApp, { db, cursors, secrets }: RouteDeps & Viewing): void {
   const list = 'adapters';
   app.route({
     method: 'GET',
@@ -63,7 +64,8 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
       const page = pageRequest(request.query, { list, cursors });
       const rows = await db.read(tenantId, (tx) => listAdapters(tx, { tenantId, ...page }));
       const files = await countsOf(db, tenantId, rows);
-      const render = (row: Adapter) => renderAdapter(row, files.get(row.name));
+      const sees = await secrets.visibleTo(principalOf(request));
+      const render = (row: Adapter) => renderAdapter(row, sees, files.get(row.name));
       const { limit } = request.query;
       return pageOf(rows, { limit, list, cursors, key: (row) => row.name, render });
     },
@@ -73,13 +75,22 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     url: `${base}/:name`,
     config: { action: 'adapter.read' },
     schema: { tags, summary: 'Get an adapter', params, response: { 200: adapterReply, ...problems(404) } },
-    handler: async (request) => rendered(db, await getAdapter({ db }, keyOf(request))),
+    handler: async (request) => {
+      const adapter = await getAdapter({ db }, keyOf(request));
+      return rendered({ db, secrets }, adapter, principalOf(request));
+    },
   });
 }
 
-async function rendered(db: Database, adapter: Adapter) {
+type Viewing = Pick<AdapterDeps, 'secrets'>;
+
+async function rendered(
+  { db, secrets }: Pick<RouteDeps, 'db'> & Viewing,
+  adapter: Adapter,
+  person: Principal,
+) {
   const files = await countsOf(db, adapter.tenantId, [adapter]);
-  return renderAdapter(adapter, files.get(adapter.name));
+  return renderAdapter(adapter, await secrets.visibleTo(person), files.get(adapter.name));
 }
 
 async function countsOf(
@@ -110,9 +121,10 @@ function installChanges(app: RouteApp, deps: AdapterDeps): void {
     },
     handler: async (request, reply) => {
       const key = keyOf(request);
-      const { userId: createdBy } = principalOf(request);
-      const saved = await saveAdapter(deps, { ...key, ...settingsOf(request.body), createdBy });
-      const body = await rendered(deps.db, saved);
+      const person = principalOf(request);
+      const { userId: createdBy, role } = person;
+      const saved = await saveAdapter(deps, { ...key, ...settingsOf(request.body), createdBy, role });
+      const body = await rendered(deps, saved, person);
       if (!saved.isNew) return reply.code(200).send(body);
       return reply.code(201).header('location', `${base}/${saved.name}`).send(body);
     },

@@ -1,3 +1,4 @@
+import type { Role } from '../../kernel/tenancy/types.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
 import { findMetadataRefusal, findRefusal } from '../../lib/fetch/addresses.ts';
 import { assertLiteral, parseTarget } from '../../lib/fetch/target.ts';
@@ -9,6 +10,7 @@ import { findFile, reopenFailed } from './files/store.ts';
 import { emptyReport, type ScanDeps, type ScanLimits, scanAdapter } from './scan/scan.ts';
 import { scanSoon } from './scan/store.ts';
 import { openPlace } from './sources/open-place.ts';
+import { secretsOf, useOf } from './sources/place-secrets.ts';
 import {
   countAdapters,
   deleteAdapter,
@@ -26,10 +28,13 @@ export interface AdapterDeps extends ScanDeps {
 /** Refuses what is known to be wrong; `checkAdapter` tries the connection. */
 export async function saveAdapter(
   deps: AdapterDeps,
-  adapter: NewAdapter,
+  { role, ...adapter }: NewAdapter & { role: Role },
 ): Promise<Adapter & { isNew: boolean }> {
-  const { tenantId, target } = adapter;
-  assertPlace(deps, adapter.place);
+  const { tenantId, place, target } = adapter;
+  assertPlace(deps, place);
+  for (const wanted of secretsOf(place)) {
+    await deps.secrets.assertUsable({ tenantId, role, use: useOf(place) }, wanted);
+  }
   await deps.doors[target.kind].check(tenantId, target);
   return deps.db.tenant(tenantId, async (tx) => {
     const before = await findAdapter(tx, adapter);

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/http/replies.ts';
+import { hideNames } from '../../kernel/secrets/hide-names.ts';
+import type { SeesName } from '../../kernel/secrets/types.ts';
 import { toSnakeCase } from '../../lib/snake-case.ts';
 import {
   type Adapter,
@@ -19,6 +21,8 @@ const counts = {
   moved: z.int(),
 };
 
+const secretName = z.string().nullable().optional().describe('Null: one that you may not use');
+
 export const adapterReply = z
   .object({
     name: z.string(),
@@ -29,12 +33,12 @@ export const adapterReply = z
     bucket: z.string().optional(),
     prefix: z.string().optional(),
     path_style: z.boolean().optional(),
-    access_key_id_secret: z.string().optional(),
-    secret_access_key_secret: z.string().optional(),
+    access_key_id_secret: secretName,
+    secret_access_key_secret: secretName,
     host: z.string().optional(),
     port: z.int().optional(),
     user: z.string().optional(),
-    password_secret: z.string().optional(),
+    password_secret: secretName,
     tls: z.boolean().optional(),
     ca_certificate: z.string().nullable().optional(),
     target: z.object({
@@ -66,12 +70,16 @@ export const adapterReply = z
 
 export type FileCounts = Partial<Record<FileState, number>>;
 
-export function renderAdapter(adapter: Adapter, files: FileCounts = {}): z.output<typeof adapterReply> {
+export function renderAdapter(
+  adapter: Adapter,
+  sees: SeesName,
+  files: FileCounts = {},
+): z.output<typeof adapterReply> {
   const { tenantId: _, place, target, isScanning, ...shown } = adapter;
   return {
     ...toSnakeCase(shown),
-    ...toSnakeCase(place),
-    target: target.kind === 'items' ? target : toSnakeCase(target),
+    ...hideNames(toSnakeCase(place), sees),
+    target: target.kind === 'items' ? hideNames(target, sees) : toSnakeCase(target),
     state: stateOf(adapter),
     scanning_by: isScanning ? adapter.scanningBy : null,
     files: { waiting: 0, ingested: 0, duplicate: 0, failed: 0, ...files },

@@ -28,7 +28,14 @@ async function makeJob(): Promise<Key> {
   };
   await database.db.tenant(tenantId, async (tx) => {
     await insertHiddenJob(tx, tenantId, { ...job, createdBy: 'somebody', userId: 'somebody' });
-    await insertItemJob(tx, { tenantId, jobId, ...items, userId: 'somebody', ingestingBy: newId() });
+    await insertItemJob(tx, {
+      tenantId,
+      jobId,
+      ...items,
+      userId: 'somebody',
+      userRole: 'member',
+      ingestingBy: newId(),
+    });
   });
   return { tenantId, jobId };
 }

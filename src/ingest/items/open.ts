@@ -21,7 +21,7 @@ import { renderItems } from './views.ts';
 export interface ItemHouseOptions
   extends Pick<
     Ground,
-    'db' | 'files' | 'workbooks' | 'logger' | 'registry' | 'fetch' | 'secretOf' | 'kernel'
+    'db' | 'files' | 'workbooks' | 'logger' | 'registry' | 'fetch' | 'secrets' | 'kernel'
   > {
   catalogs: CatalogDoor;
   bounds: ItemBounds;

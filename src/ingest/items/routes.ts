@@ -65,9 +65,16 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
         throw fileErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
       }
       try {
-        const { tenantId, userId } = principalOf(request);
+        const { tenantId, userId, role } = principalOf(request);
         const { digest, ...source } = hashing(await openSource(deps, request));
-        const ingest = { ...source, tenantId, userId, ipAddress: request.ip, signal: clientSignal(reply) };
+        const ingest = {
+          ...source,
+          tenantId,
+          userId,
+          role,
+          ipAddress: request.ip,
+          signal: clientSignal(reply),
+        };
         const { kept, job } = await ingestFile(deps, ingest, async ({ fields, reveal }) => {
           const { options = {} } = fields;
           const answer = await request.receipt.claim({ ...fields, options, sha256: digest() });

@@ -8,6 +8,7 @@ const lines = (texts: readonly string[]): string => texts.join('\n');
 const itemJobColumns = trustedSql(`
   i.tenant_id as "tenantId", i.job_id as "jobId", i.job_type as "jobType", i.processor, i.options, i.columns,
   i.result_columns as "resultColumns", i.file_id as "fileId", i.file_name as "fileName", i.user_id as "userId",
+  coalesce(i.user_role, 'member') as "userRole",
   json_build_object('total', i.total, 'pending', i.pending, 'processing', i.processing, 'done', i.done,
     'error', i.error, 'notFound', i.not_found, 'skipped', i.skipped) as counts, i.controllers`);
 
@@ -17,9 +18,10 @@ export async function insertItemJob(
 ): Promise<void> {
   await tx.run(sql`
     insert into item_jobs (tenant_id, job_id, job_type, processor, options, columns, file_id, file_name, user_id,
-                           ingesting_by)
+                           user_role, ingesting_by)
     values (${job.tenantId}, ${job.jobId}, ${job.jobType}, ${job.processor}, ${JSON.stringify(job.options)},
-            ${JSON.stringify(job.columns)}, ${job.fileId}, ${job.fileName}, ${job.userId}, ${job.ingestingBy})`);
+            ${JSON.stringify(job.columns)}, ${job.fileId}, ${job.fileName}, ${job.userId},
+            ${job.userRole}, ${job.ingestingBy})`);
 }
 
 export interface ItemBatch extends JobKey {

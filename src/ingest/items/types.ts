@@ -1,3 +1,4 @@
+import type { Role } from '../../kernel/tenancy/types.ts';
 import type { ParsedRow } from '../../lib/rows/types.ts';
 import type { SettingValues } from '../../lib/settings/settings.ts';
 import type { itemSettings } from './settings.ts';
@@ -39,6 +40,8 @@ export interface ItemJob extends JobKey {
   fileId: string | null;
   fileName: string | null;
   userId: string;
+  /** The role of the user when the job was created: the job uses secrets with its rights. */
+  userRole: Role;
   counts: Counts;
   controllers: Record<string, unknown>;
 }

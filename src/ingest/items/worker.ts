@@ -2,6 +2,7 @@ import type { Ground } from '../../kernel/house/house.ts';
 import { jobErrors } from '../../kernel/jobs/errors.ts';
 import { parkJob } from '../../kernel/jobs/shared-store.ts';
 import type { Turn, TurnResult } from '../../kernel/jobs/types.ts';
+import type { SecretPurse } from '../../kernel/secrets/lent-secret.ts';
 import { newId } from '../../lib/ids.ts';
 import type { TransactionContext } from '../../lib/postgres/db.ts';
 import type { JobImages } from './images/types.ts';
@@ -15,19 +16,20 @@ import {
   notRunning,
   parkUntilDue,
 } from './processing/batch.ts';
+import { callWithoutSecrets, purseOf, withoutSecrets } from './processing/job-secrets.ts';
 import { watchJob } from './processing/job-watch.ts';
 import type { Lanes } from './processing/lanes.ts';
 import { changeOf, givenBack } from './processing/outcomes.ts';
 import type { Pacing, ProviderPace } from './processing/pacing.ts';
-import { type ClaimedInput, fitting, prepareProcessor, processItems } from './processing/processing.ts';
-import type { ProcessorRegistry } from './processing/processors/registry.ts';
 import {
-  type ItemOutcome,
-  type Processor,
-  type ProcessorContext,
-  type ProviderCall,
-  sameAsInput,
-} from './processing/processors/types.ts';
+  type ClaimedInput,
+  exactly,
+  fitting,
+  prepareProcessor,
+  processItems,
+} from './processing/processing.ts';
+import type { ProcessorRegistry } from './processing/processors/registry.ts';
+import type { Processor, ProcessorContext, ProviderCall } from './processing/processors/types.ts';
 import {
   changeItems,
   claimCrashedItem,
@@ -50,7 +52,7 @@ import {
   type Unreported,
 } from './types.ts';
 
-export interface ItemWorkerDeps extends Pick<Ground, 'db' | 'logger' | 'fetch' | 'secretOf'> {
+export interface ItemWorkerDeps extends Pick<Ground, 'db' | 'logger' | 'fetch' | 'secrets'> {
   metrics: ItemMetrics;
   processors: ProcessorRegistry;
   bounds: ItemBounds;
@@ -67,6 +69,7 @@ interface Opened {
   processor: Processor;
   options: unknown;
   provider: ProviderPace;
+  purse: SecretPurse;
   tally: TurnTally;
 }
 
@@ -83,6 +86,7 @@ export async function takeItemTurn(deps: ItemWorkerDeps, turn: Turn): Promise<Tu
     processor,
     options,
     provider: deps.pacing.providerFor(job, name),
+    purse: purseOf(deps.secrets, job),
     tally: new TurnTally(),
   };
   let isLast = false;
@@ -248,22 +252,16 @@ async function runWave(
 
 async function changesOf(
   deps: ItemWorkerDeps,
-  { processor, options }: Opened,
+  { processor, options, purse }: Opened,
   { items, context }: { items: ClaimedItem[]; context: ProcessorContext },
 ): Promise<ItemChange[]> {
   const { inputs, outcomes } = await processItems(processor, { items, options, context });
   return items.map((item, index) => {
     const outcome = outcomes[index];
     if (!outcome) throw new Error(`Processor ${processor.name} gave no outcome for item ${item.id}`);
-    return changeOf(item, exactly(outcome, inputs[index] as ClaimedInput), deps.bounds);
+    const shown = exactly(withoutSecrets(outcome, purse), inputs[index] as ClaimedInput);
+    return changeOf(item, shown, deps.bounds);
   });
-}
-
-/** An unchanged input keeps what JSON.parse loses, such as the digits of long numbers. */
-function exactly(outcome: ItemOutcome, input: ClaimedInput): ItemOutcome {
-  if (outcome.status !== 'DONE' || outcome.result === sameAsInput || !input.is(outcome.result))
-    return outcome;
-  return { status: 'DONE', result: sameAsInput };
 }
 
 async function giveBack(deps: ItemWorkerDeps, { job }: Opened, claim: Claim): Promise<void> {
@@ -367,15 +365,16 @@ function observe(
 
 function contextOf(
   deps: ItemWorkerDeps,
-  { job, provider }: Opened,
+  { job, provider, purse }: Opened,
   hooks: Pick<ProcessorContext, 'log' | 'assertHeld' | 'signal' | 'ending'>,
 ): ProcessorContext {
   return {
     ...hooks,
+    log: (call) => hooks.log(callWithoutSecrets(call, purse)),
     tenantId: job.tenantId,
     jobId: job.jobId,
-    fetch: provider.pace(deps.fetch, hooks.ending),
-    secret: (name) => deps.secretOf(job.tenantId, name),
+    fetch: provider.pace(purse.guard(deps.fetch), hooks.ending),
+    secret: (name) => purse.take(name),
     concurrency: provider.concurrency,
     ...(job.jobType === 'image' ? { images: deps.imagesOf(job) } : {}),
   };

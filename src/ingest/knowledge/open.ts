@@ -21,7 +21,7 @@ import type { knowledgeSettings } from './settings.ts';
 import { openSource } from './sources/open-source.ts';
 
 export interface KnowledgeHouseOptions
-  extends Pick<Ground, 'db' | 'files' | 'logger' | 'registry' | 'fetch' | 'breakers' | 'secretOf' | 'kernel'>,
+  extends Pick<Ground, 'db' | 'files' | 'logger' | 'registry' | 'fetch' | 'breakers' | 'secrets' | 'kernel'>,
     Omit<SettingValues<typeof knowledgeSettings>, 'knowledgeVectorCacheBytes'> {
   engine: VectorEngine;
   /** In pieces of the built-in model, for chunkers and estimates. */
@@ -54,7 +54,7 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions) {
   const metrics = new KnowledgeMetrics(options.registry);
   const embedders = openEmbedders({
     fetch,
-    secrets: { get: options.secretOf },
+    secrets: options.secrets,
     countTokens,
     custom: customEmbedders,
   });
@@ -76,6 +76,7 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions) {
   const service = {
     db,
     files,
+    secrets: options.secrets,
     folderRoot,
     maxFileBytes,
     limits: limitsOf(options),

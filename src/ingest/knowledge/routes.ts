@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
+import type { Principal } from '../../kernel/tenancy/types.ts';
 import { changeFields, kbKeyOf, kbParams, knowledgeFields } from './bases/form.ts';
 import { removeKb } from './bases/kb-removal.ts';
 import { sourceRoutes } from './bases/source-routes.ts';
@@ -24,7 +25,7 @@ const tags = ['knowledge'];
 export function knowledgeRoutes(deps: KnowledgeRouteDeps): RouteModule {
   return (app, routeDeps) => {
     installCreation(app, deps);
-    installReading(app, routeDeps);
+    installReading(app, { ...routeDeps, secrets: deps.secrets });
     sourceRoutes(deps)(app, routeDeps);
     documentRoutes(deps)(app, routeDeps);
     passageRoutes(app, routeDeps);
@@ -47,15 +48,17 @@ function installCreation(app: RouteApp, deps: KnowledgeServiceDeps): void {
       response: { 201: knowledgeBaseReply, ...problems(409, 413, 415, 422) },
     },
     handler: async (request, reply) => {
-      const { tenantId, userId } = principalOf(request);
-      const keep = request.receipt.keeping(201, (made: KnowledgeBase) => renderKnowledgeBase(made), place);
-      const kb = await createKb(deps, { tenantId, createdBy: userId }, request.body, keep);
-      return reply.code(201).headers(place(kb)).send(renderKnowledgeBase(kb));
+      const { tenantId, userId: createdBy, role } = principalOf(request);
+      const sees = await deps.secrets.visibleTo({ tenantId, role });
+      const render = (made: KnowledgeBase) => renderKnowledgeBase(made, sees);
+      const keep = request.receipt.keeping(201, render, place);
+      const kb = await createKb(deps, { tenantId, createdBy, role }, request.body, keep);
+      return reply.code(201).headers(place(kb)).send(render(kb));
     },
   });
 }
 
-function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
+function installReading(app: RouteApp, { db, cursors, secrets }: RouteDeps & Viewing): void {
   const list = 'knowledge bases';
   app.route({
     method: 'GET',
@@ -72,7 +75,8 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
       const page = pageRequest(request.query, { list, cursors });
       const rows = await db.read(tenantId, (tx) => listKbs(tx, { tenantId, ...page }));
       const runs = await findLastRuns({ db }, tenantId, rows);
-      const render = (kb: KnowledgeBase) => renderKnowledgeBase(kb, runs.get(kb.kbId));
+      const sees = await secrets.visibleTo(principalOf(request));
+      const render = (kb: KnowledgeBase) => renderKnowledgeBase(kb, sees, runs.get(kb.kbId));
       const { limit } = request.query;
       return pageOf(rows, { limit, list, cursors, key: (kb) => kb.kbId, render });
     },
@@ -87,14 +91,20 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
       params: kbParams,
       response: { 200: knowledgeBaseReply, ...problems(404) },
     },
-    handler: async (request) => renderWhole({ db }, await getKb({ db }, kbKeyOf(request))),
+    handler: async (request) => {
+      const kb = await getKb({ db }, kbKeyOf(request));
+      return renderWhole({ db, secrets }, kb, principalOf(request));
+    },
   });
 }
 
+type Viewing = Pick<KnowledgeServiceDeps, 'secrets'>;
+
 /** With its last run and the number of documents and chunks. */
-async function renderWhole(deps: Pick<RouteDeps, 'db'>, kb: KnowledgeBase) {
+async function renderWhole(deps: Pick<RouteDeps, 'db'> & Viewing, kb: KnowledgeBase, person: Principal) {
   const runs = await findLastRuns(deps, kb.tenantId, [kb]);
-  return renderKnowledgeBase(kb, runs.get(kb.kbId), await countContents(deps, kb));
+  const sees = await deps.secrets.visibleTo(person);
+  return renderKnowledgeBase(kb, sees, runs.get(kb.kbId), await countContents(deps, kb));
 }
 
 function installChanges(app: RouteApp, deps: KnowledgeServiceDeps): void {
@@ -109,7 +119,11 @@ function installChanges(app: RouteApp, deps: KnowledgeServiceDeps): void {
       body: z.strictObject(changeFields),
       response: { 200: knowledgeBaseReply, ...problems(404, 409, 413, 415, 422) },
     },
-    handler: async (request) => renderWhole(deps, await changeKb(deps, kbKeyOf(request), request.body)),
+    handler: async (request) => {
+      const person = principalOf(request);
+      const changed = await changeKb(deps, { ...kbKeyOf(request), role: person.role }, request.body);
+      return renderWhole(deps, changed, person);
+    },
   });
   app.route({
     method: 'DELETE',

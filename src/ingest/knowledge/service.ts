@@ -1,11 +1,14 @@
 import type { Files } from '../../kernel/files/types.ts';
 import type { BeforeCommit } from '../../kernel/jobs/service.ts';
+import type { SecretLender } from '../../kernel/secrets/types.ts';
+import type { Role } from '../../kernel/tenancy/types.ts';
 import type { SluiceError } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { chunkerOf, embedderOf, type KnowledgeChange, type KnowledgeForm } from './bases/form.ts';
 import { countSources } from './bases/overview-store.ts';
 import type { EmbedderSettings } from './embedders/embedder.ts';
+import { openAiUse } from './embedders/open-embedder.ts';
 import { knowledgeErrors } from './errors.ts';
 import { listBusyJobs } from './run/store.ts';
 import { type SourceForm, sourceSettingsOf } from './sources/source-form.ts';
@@ -33,19 +36,21 @@ export interface KnowledgeServiceDeps {
   limits: KnowledgeLimits;
   /** Folders below it may be sources; null: no folders. */
   folderRoot: string | null;
+  secrets: SecretLender;
   /** Names of the embedders that the config file defines. */
   customEmbedders: readonly string[];
 }
 
 export async function createKb(
   deps: KnowledgeServiceDeps,
-  { tenantId, createdBy }: { tenantId: string; createdBy: string },
+  { tenantId, createdBy, role }: { tenantId: string; createdBy: string; role: Role },
   form: KnowledgeForm,
   beforeCommit?: BeforeCommit<KnowledgeBase>,
 ): Promise<KnowledgeBase> {
   const kbId = form.kb_id ?? newId();
   const embedder = form.embedder ? embedderOf(form.embedder) : ({ provider: 'local' } as const);
   assertKnown(deps, embedder);
+  await assertKey(deps, embedder, { tenantId, role });
   const chunker = chunkerOf(form.chunker, embedder);
   return deps.db.tenant(tenantId, async (tx) => {
     await assertRoomForKb(deps, tx, tenantId);
@@ -89,6 +94,20 @@ function assertKnown({ customEmbedders }: KnowledgeServiceDeps, embedder: Embedd
   );
 }
 
+/** A key goes to the embedder's own host only. */
+async function assertKey(
+  { secrets }: KnowledgeServiceDeps,
+  embedder: EmbedderSettings,
+  who: { tenantId: string; role: Role },
+): Promise<void> {
+  if (embedder.provider !== 'openai' || embedder.apiKeySecret === null) return;
+  const { apiKeySecret: name, baseUrl } = embedder;
+  await secrets.assertUsable(
+    { ...who, use: openAiUse },
+    { name, urls: [baseUrl], pointer: '/embedder/api_key_secret' },
+  );
+}
+
 export function getKb({ db }: { db: Database }, key: KbKey): Promise<KnowledgeBase> {
   return db.tenant(key.tenantId, (tx) => getKbIn(tx, key));
 }
@@ -102,11 +121,14 @@ function missing({ kbId }: KbKey): never {
 }
 
 /** An active run keeps the settings that it started with. */
-export function changeKb(
+export async function changeKb(
   deps: KnowledgeServiceDeps,
-  key: KbKey,
+  { role, ...key }: KbKey & { role: Role },
   change: KnowledgeChange,
 ): Promise<KnowledgeBase> {
+  if (change.embedder) {
+    await assertKey(deps, embedderOf(change.embedder), { tenantId: key.tenantId, role });
+  }
   return deps.db.tenant(key.tenantId, async (tx) => {
     const before = (await lockKb(tx, key)) ?? missing(key);
     const embedder = change.embedder ? embedderOf(change.embedder) : before.embedder;

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { shownAs, timestamp } from '../../kernel/http/replies.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
+import type { SeesName } from '../../kernel/secrets/types.ts';
 import { toSnakeCase } from '../../lib/snake-case.ts';
 import type { LastRun } from './bases/overview-store.ts';
+import type { EmbedderSettings } from './embedders/embedder.ts';
 import { type RunReport, statusOf } from './run/report.ts';
 import { uriOfFile } from './sources/files.ts';
 import {
@@ -33,7 +35,7 @@ export const knowledgeBaseReply = z
       base_url: z.string().optional(),
       model: z.string().optional(),
       dimensions: z.int().nullable().optional(),
-      api_key_secret: z.string().nullable().optional(),
+      api_key_secret: z.string().nullable().optional().describe('Null: none, or one that you may not use'),
       price_per_million_tokens: z.number().optional(),
     }),
     generation: z
@@ -54,6 +56,7 @@ export const knowledgeBaseReply = z
 
 export function renderKnowledgeBase(
   kb: KnowledgeBase,
+  sees: SeesName,
   lastRun: LastRun | null = null,
   figures: { documents: Record<DocumentState, number>; chunks: number } | null = null,
 ): z.output<typeof knowledgeBaseReply> {
@@ -61,11 +64,16 @@ export function renderKnowledgeBase(
   return {
     ...toSnakeCase(shown),
     chunker: toSnakeCase(chunker),
-    embedder: toSnakeCase(embedder),
+    embedder: toSnakeCase(shownTo(sees, embedder)),
     status: statusOf(lastRun),
     job_id: lastRun?.jobId ?? null,
     ...figures,
   };
+}
+
+function shownTo(sees: SeesName, embedder: EmbedderSettings): EmbedderSettings {
+  if (embedder.provider !== 'openai' || embedder.apiKeySecret === null) return embedder;
+  return sees(embedder.apiKeySecret) ? embedder : { ...embedder, apiKeySecret: null };
 }
 
 export const knowledgeSourceReply = z

@@ -14,6 +14,7 @@ import type { JobGuest, Kernel } from '../jobs/kernel.ts';
 import type { JobDetails } from '../jobs/routes.ts';
 import type { CircuitBreakers } from '../limits/circuit-breaker.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
+import type { SecretLender } from '../secrets/types.ts';
 import type { KernelConfig } from '../settings.ts';
 import type { AttentionSource } from '../stats/types.ts';
 import type { UpkeepTask } from '../upkeep/types.ts';
@@ -79,8 +80,8 @@ export interface Ground {
   /** Signs tokens; what must be the same on every machine is derived from it. */
   readonly secret: string;
   readonly userAgent: string;
-  /** A secret that a tenant has stored. */
-  secretOf(tenantId: string, name: string): Promise<string>;
+  /** Secrets that tenants have stored. */
+  readonly secrets: SecretLender;
   /** What the config file lists under this name, checked. */
   definitions(name: string): readonly unknown[];
 }

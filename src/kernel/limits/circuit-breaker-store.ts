@@ -69,11 +69,14 @@ export function returnStatement(dependency: string): Sql {
 }
 
 /** Returns no row when the breaker is open: the call began before it opened and must not make the wait longer. */
-export function failureStatement(failure: { dependency: string; reason: string } & BreakerPolicy): Sql {
-  const { dependency, reason, threshold, coolDownMs, maxCoolDownMs } = failure;
+export function failureStatement(
+  failure: { dependency: string; tenantId: string | null; reason: string } & BreakerPolicy,
+): Sql {
+  const { dependency, tenantId, reason, threshold, coolDownMs, maxCoolDownMs } = failure;
   return sql`
-    insert into circuit_breakers as b (dependency, state, failures, opened_count, reason, opened_at, probe_at)
-    select ${dependency}, s.state, 1, s.opened_count, ${reason},
+    insert into circuit_breakers as b (dependency, tenant_id, state, failures, opened_count, reason, opened_at,
+                                       probe_at)
+    select ${dependency}, ${tenantId}, s.state, 1, s.opened_count, ${reason},
            case s.state when 'open' then clock_timestamp() end,
            case s.state when 'open' then clock_timestamp() + ${coolDownMs}::bigint * interval '1 millisecond' end
       from (select case when ${threshold}::integer <= 1 then 'open' else 'closed' end as state,
@@ -107,6 +110,7 @@ export interface FailureRow {
 export function listBreakers(tx: Tx, limit: number): Promise<Breaker[]> {
   return tx.rows<Breaker>(sql`
     select dependency,
+           tenant_id as "tenantId",
            state,
            failures,
            opened_count as "openedCount",
@@ -119,15 +123,15 @@ export function listBreakers(tx: Tx, limit: number): Promise<Breaker[]> {
      limit ${limit}`);
 }
 
-/** Those without problems for a day. */
+/** Those without problems for a day, and those of tenants that nobody has called for a week. */
 export function deleteForgotten(tx: Tx, limit: number): Promise<number> {
   return tx.run(sql`
     delete from circuit_breakers
      where dependency in (
        select dependency
          from circuit_breakers
-        where state = 'closed'
-          and updated_at < clock_timestamp() - interval '1 day'
+        where (state = 'closed' and updated_at < clock_timestamp() - interval '1 day')
+           or (tenant_id is not null and updated_at < clock_timestamp() - interval '7 days')
         limit ${limit}
           for update skip locked)`);
 }

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
-import { useDatabase } from '../../../test/support/worlds/database.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { eventually } from '../../../test/support/worlds/kernel.ts';
 import { newId } from '../../lib/ids.ts';
 import { Database } from '../../lib/postgres/db.ts';
@@ -187,6 +187,52 @@ test('the gauge shows which dependencies are held back, and survives a database 
   const broken = new Registry();
   breakers({ db: gone }).installGauge(broken);
   expect(await broken.metrics()).toContain('sluice_breaker_open');
+});
+
+describe('what a tenant has configured', () => {
+  const long = { ...policy, coolDownMs: 30_000, maxCoolDownMs: 30_000 };
+
+  async function newDependencies() {
+    const name = `embedder ${newId()}`;
+    const [one, other] = [await newTenant(database), await newTenant(database)];
+    return { name, one: { tenantId: one, name }, other: { tenantId: other, name } };
+  }
+
+  test('has a breaker of that tenant’s own, beside the shared one of the same name', async () => {
+    const { name, one, other } = await newDependencies();
+    for (let n = 0; n < 3; n += 1) await breakers().recordFailure(one, 'it answers 500', long);
+    expect((await breakers().check(one)).allowed).toBe(false);
+    expect((await breakers().check(other)).allowed).toBe(true);
+    expect((await breakers().check(name)).allowed).toBe(true);
+    await breakers().recordSuccess(other);
+    expect((await breakers().check(one)).allowed).toBe(false);
+    const registry = new Registry();
+    breakers().installGauge(registry);
+    expect(await registry.metrics()).toContain(
+      `sluice_breaker_open{dependency="${name}",tenant="${one.tenantId}"} 1`,
+    );
+  });
+
+  test('is forgotten when nobody has called it for a week, and with its tenant', async () => {
+    const { one, other } = await newDependencies();
+    for (const each of [one, other]) {
+      for (let n = 0; n < 3; n += 1) await breakers().recordFailure(each, 'it answers 500', long);
+    }
+    const left = async () =>
+      (await breakers().list()).filter(
+        ({ tenantId }) => tenantId !== null && [one, other].some((each) => each.tenantId === tenantId),
+      ).length;
+    await breakers().purgeForgotten(100);
+    expect(await left()).toBe(2);
+    await database.owner(
+      `update circuit_breakers set updated_at = now() - interval '8 days' where tenant_id = $1`,
+      [one.tenantId],
+    );
+    await breakers().purgeForgotten(100);
+    expect(await left()).toBe(1);
+    await database.owner('delete from tenants where tenant_id = $1', [other.tenantId]);
+    expect(await left()).toBe(0);
+  });
 });
 
 test('dependencies that have been well for a day are forgotten, open ones never', async () => {

@@ -12,7 +12,7 @@ import {
   returnStatement,
   successStatement,
 } from './circuit-breaker-store.ts';
-import type { Breaker, BreakerAnswer, BreakerPolicy } from './types.ts';
+import type { Breaker, BreakerAnswer, BreakerPolicy, Dependency } from './types.ts';
 
 export interface CircuitBreakersOptions {
   db: Database;
@@ -33,6 +33,9 @@ const context = { role: 'sluice_kernel' } as const;
 /**
  * One circuit breaker per outside dependency, shared by all jobs and processes. When calls fail in a row, no calls are
  * made for a while; then one caller tries for all. Callers that have to wait use no attempt.
+ *
+ * What a tenant has configured has a breaker of that tenant's own: an address of one tenant that fails says nothing
+ * about the calls of another, even on the same host.
  */
 export class CircuitBreakers {
   readonly #db: Database;
@@ -46,11 +49,9 @@ export class CircuitBreakers {
   }
 
   /** Call it before a call, and report the result. A probe without a report is given to another caller later. */
-  async check(dependency: string): Promise<BreakerAnswer> {
-    const [row] = await this.#db.statement<CheckRow>(
-      context,
-      checkStatement({ dependency, probeMs: this.#probeMs }),
-    );
+  async check(dependency: Dependency): Promise<BreakerAnswer> {
+    const statement = checkStatement({ dependency: keyOf(dependency), probeMs: this.#probeMs });
+    const [row] = await this.#db.statement<CheckRow>(context, statement);
     if (row === undefined || row.state === 'closed') return { allowed: true, isProbe: false };
     if (row.isProbe) return { allowed: true, isProbe: true };
     const waitMs = Math.max(minWaitMs, row.probeInMs ?? 0);
@@ -60,36 +61,38 @@ export class CircuitBreakers {
     };
   }
 
-  async recordSuccess(dependency: string): Promise<void> {
-    const [row] = await this.#db.statement<{ hasClosed: boolean }>(context, successStatement(dependency));
-    if (row?.hasClosed) this.#logger.info({ dependency }, 'a dependency is back; its breaker is closed');
+  async recordSuccess(dependency: Dependency): Promise<void> {
+    const statement = successStatement(keyOf(dependency));
+    const [row] = await this.#db.statement<{ hasClosed: boolean }>(context, statement);
+    if (row?.hasClosed) this.#logger.info(namesOf(dependency), 'a dependency is back; its breaker is closed');
   }
 
   /** Only for failures of the dependency itself, not for calls that it refused because of the caller. */
   async recordFailure(
-    dependency: string,
+    dependency: Dependency,
     reason: string,
     policy: Partial<BreakerPolicy> = {},
   ): Promise<void> {
-    const failure = { ...defaultPolicy, ...policy, dependency, reason: reason.slice(0, maxReasonLength) };
+    const what = { dependency: keyOf(dependency), tenantId: tenantOf(dependency) };
+    const failure = { ...defaultPolicy, ...policy, ...what, reason: reason.slice(0, maxReasonLength) };
     const [row] = await this.#db.statement<FailureRow>(context, failureStatement(failure));
     if (row?.state !== 'open') return;
     this.#logger.warn(
-      { dependency, reason: failure.reason, failures: row.failures, coolDownMs: row.probeInMs },
+      { ...namesOf(dependency), reason: failure.reason, failures: row.failures, coolDownMs: row.probeInMs },
       'a dependency fails; its breaker is open and its jobs wait',
     );
   }
 
   /** For a probe that was not made after all, so that the others need not wait for its result. */
-  async returnProbe(dependency: string): Promise<void> {
-    await this.#db.statement(context, returnStatement(dependency));
+  async returnProbe(dependency: Dependency): Promise<void> {
+    await this.#db.statement(context, returnStatement(keyOf(dependency)));
   }
 
   list(): Promise<Breaker[]> {
     return this.#db.kernel((tx) => listBreakers(tx, maxListed));
   }
 
-  /** Forgets up to `limit` dependencies without problems for a day. Returns how many. For upkeep. */
+  /** Forgets up to `limit` dependencies that have long been well or unused. Returns how many. For upkeep. */
   purgeForgotten(limit: number): Promise<number> {
     return this.#db.kernel((tx) => deleteForgotten(tx, limit));
   }
@@ -97,11 +100,42 @@ export class CircuitBreakers {
   /** Reads the database, because any process may have opened a breaker. */
   installGauge(registry: Registry): void {
     const help = '1 while calls to the dependency are held back, else 0';
-    const gauge = { name: 'sluice_breaker_open', help, labelNames: ['dependency'], logger: this.#logger };
+    const gauge = {
+      name: 'sluice_breaker_open',
+      help,
+      labelNames: ['dependency', 'tenant'],
+      logger: this.#logger,
+    };
     readGauge(registry, gauge, async (open) => {
       const breakers = await this.list();
       open.reset();
-      for (const { dependency, state } of breakers) open.set({ dependency }, state === 'closed' ? 0 : 1);
+      for (const { dependency, tenantId, state } of breakers) {
+        const tenant = tenantId === null ? {} : { tenant: tenantId };
+        open.set({ dependency: nameOf(dependency, tenantId), ...tenant }, state === 'closed' ? 0 : 1);
+      }
     });
   }
+}
+
+/** The names of dependencies have no text of tenants in them, so a tenant's id cannot make two keys alike. */
+function keyOf(dependency: Dependency): string {
+  if (typeof dependency === 'string') return dependency;
+  return `${dependency.name}${suffixOf(dependency.tenantId)}`;
+}
+
+function nameOf(key: string, tenantId: string | null): string {
+  return tenantId === null ? key : key.slice(0, -suffixOf(tenantId).length);
+}
+
+function suffixOf(tenantId: string): string {
+  return ` of tenant ${tenantId}`;
+}
+
+function tenantOf(dependency: Dependency): string | null {
+  return typeof dependency === 'string' ? null : dependency.tenantId;
+}
+
+function namesOf(dependency: Dependency): { dependency: string; tenant_id?: string } {
+  if (typeof dependency === 'string') return { dependency };
+  return { dependency: dependency.name, tenant_id: dependency.tenantId };
 }

@@ -9,10 +9,24 @@ export interface Reservation {
 /** Not granted is no error: the caller tries again after `retryInMs`, and no attempt is used. */
 export type ReservationAnswer = { granted: true } | { granted: false; retryInMs: number };
 
+/**
+ * What is called. A text names what the operator has configured for the installation, such as `airbyte`: all tenants
+ * share its breaker. What a tenant has configured has a breaker of that tenant's own.
+ */
+export type Dependency = string | TenantDependency;
+
+export interface TenantDependency {
+  tenantId: string;
+  /** Such as `embedder api.example.com`. */
+  name: string;
+}
+
 export type BreakerState = 'closed' | 'open' | 'probing';
 
 export interface Breaker {
   dependency: string;
+  /** Whose configuration names it; null: the installation's. */
+  tenantId: string | null;
   state: BreakerState;
   /** Failures in a row. */
   failures: number;

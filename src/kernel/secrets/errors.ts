@@ -1,9 +1,25 @@
-import { bug, defineErrors, invalid, notFound } from '../../lib/errors.ts';
+import { bug, defineErrors, forbidden, invalid, notFound } from '../../lib/errors.ts';
 
 export const secretErrors = defineErrors({
   secret_not_found: notFound(
     'There is no secret of this name',
     'Store it with PUT /api/secrets/{name}; GET /api/secrets lists the names.',
+  ),
+  secret_not_allowed: forbidden(
+    'You may not use this secret, or there is none of this name',
+    'Choose one that GET /api/secrets lists, or ask an admin to mark the secret for your role.',
+  ),
+  secret_host_not_allowed: invalid(
+    'A secret may not be sent to this host',
+    'Use one of the hosts that the secret is stored for, or store it again with PUT /api/secrets/{name} and this host.',
+  ),
+  secret_use_not_allowed: invalid(
+    'A secret may not be used for this',
+    'Choose another secret, or ask an admin to change its uses with PATCH /api/secrets/{name}.',
+  ),
+  secret_without_hosts: invalid(
+    'A secret is not bound to any host yet',
+    'Ask an admin to store it again with PUT /api/secrets/{name} and the hosts that it may be sent to.',
   ),
   secret_key_malformed: invalid(
     'A key for stored secrets is malformed',

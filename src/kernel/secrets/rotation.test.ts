@@ -26,11 +26,13 @@ function rotate(keyList: string) {
 
 function store(tenantId: string, keyList: string) {
   const secrets = new TenantSecrets({ db: database.db, keys: parseSecretKeys(keyList) });
-  return secrets.put(tenantId, { name: 'provider', value: `of ${tenantId}`, updatedBy: 'u' });
+  const rules = { hosts: ['api.example.com'], roles: [], uses: null };
+  return secrets.put(tenantId, { name: 'provider', value: `of ${tenantId}`, ...rules, updatedBy: 'u' });
 }
 
-function readAs(tenantId: string, keyList: string): Promise<string> {
-  return new TenantSecrets({ db: database.db, keys: parseSecretKeys(keyList) }).get(tenantId, 'provider');
+async function readAs(tenantId: string, keyList: string): Promise<string> {
+  const secrets = new TenantSecrets({ db: database.db, keys: parseSecretKeys(keyList) });
+  return (await secrets.lend({ tenantId, role: 'admin', use: 'processor:http' }, 'provider')).value;
 }
 
 async function endpointOf(tenantId: string, keyList: string) {

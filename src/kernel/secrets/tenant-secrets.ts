@@ -1,20 +1,28 @@
 import type { Database } from '../../lib/postgres/db.ts';
 import { listTenants } from '../tenancy/store.ts';
+import type { Principal } from '../tenancy/types.ts';
 import { secretErrors } from './errors.ts';
+import { LentSecret } from './lent-secret.ts';
 import type { SecretShelf } from './rotation.ts';
 import {
+  changeSecret,
   deleteSecret,
   findSecret,
   listOlderSecrets,
   listSecrets,
   putSecret,
   replaceEncrypted,
-  type SecretRecord,
 } from './store.ts';
 import { decryptSecret, encryptSecret, type SecretKeys } from './stored-secrets.ts';
+import type { SecretLender, SecretRecord, SecretUser, SeesName, WantedSecret } from './types.ts';
+import { assertLendable, assertWanted, mayUse, usesEverySecret } from './use-rules.ts';
 
-/** Secrets that tenants store for their providers: written over the API, read only by the work that needs them. */
-export class TenantSecrets {
+export type NewSecret = Omit<SecretRecord, 'updatedAt'> & { value: string };
+export type SecretChange = Partial<Pick<SecretRecord, 'roles' | 'uses'>> &
+  Pick<SecretRecord, 'name' | 'updatedBy'>;
+
+/** Secrets that tenants store for their providers: written over the API, read only by the work that may use them. */
+export class TenantSecrets implements SecretLender {
   readonly #db: Database;
   readonly #keys: SecretKeys;
 
@@ -23,14 +31,21 @@ export class TenantSecrets {
     this.#keys = keys;
   }
 
-  put(tenantId: string, secret: { name: string; value: string; updatedBy: string }): Promise<void> {
-    const { name, value, updatedBy } = secret;
-    const encrypted = encryptSecret(this.#keys, { secret: value, place: placeOf(tenantId, name) });
-    return this.#db.tenant(tenantId, (tx) => putSecret(tx, { tenantId, name, encrypted, updatedBy }));
+  put(tenantId: string, { value, ...record }: NewSecret): Promise<void> {
+    const encrypted = encryptSecret(this.#keys, { secret: value, place: placeOf(tenantId, record.name) });
+    return this.#db.tenant(tenantId, (tx) => putSecret(tx, { ...record, tenantId, encrypted }));
   }
 
-  list(tenantId: string): Promise<SecretRecord[]> {
-    return this.#db.tenant(tenantId, (tx) => listSecrets(tx, tenantId));
+  /** Hosts change only together with the value: otherwise whoever may write secrets could also read them. */
+  async change(tenantId: string, change: SecretChange): Promise<void> {
+    if (await this.#db.tenant(tenantId, (tx) => changeSecret(tx, { ...change, tenantId }))) return;
+    throw missing(change.name);
+  }
+
+  /** Those that the person may use. */
+  async list({ tenantId, role }: Pick<Principal, 'tenantId' | 'role'>): Promise<SecretRecord[]> {
+    const all = await this.#db.tenant(tenantId, (tx) => listSecrets(tx, tenantId));
+    return all.filter((record) => mayUse(role, record));
   }
 
   async remove(tenantId: string, name: string): Promise<void> {
@@ -38,10 +53,26 @@ export class TenantSecrets {
     throw missing(name);
   }
 
-  async get(tenantId: string, name: string): Promise<string> {
-    const row = await this.#db.tenant(tenantId, (tx) => findSecret(tx, { tenantId, name }));
-    if (!row) throw missing(name);
-    return decryptSecret(this.#keys, { stored: row.encrypted, place: placeOf(tenantId, name) });
+  async assertUsable(user: SecretUser, wanted: WantedSecret): Promise<void> {
+    const { tenantId } = user;
+    const found = await this.#db.tenant(tenantId, (tx) => findSecret(tx, { tenantId, name: wanted.name }));
+    assertWanted(found, user, wanted);
+  }
+
+  async lend(user: SecretUser, name: string): Promise<LentSecret> {
+    const { tenantId } = user;
+    const found = await this.#db.tenant(tenantId, (tx) => findSecret(tx, { tenantId, name }));
+    const { encrypted: stored, hosts } = assertLendable(found, user);
+    return new LentSecret({
+      value: decryptSecret(this.#keys, { stored, place: placeOf(tenantId, name) }),
+      hosts,
+    });
+  }
+
+  async visibleTo(person: Pick<Principal, 'tenantId' | 'role'>): Promise<SeesName> {
+    if (usesEverySecret(person.role)) return () => true;
+    const names = new Set((await this.list(person)).map(({ name }) => name));
+    return (name) => names.has(name);
   }
 }
 

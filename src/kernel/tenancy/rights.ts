@@ -74,6 +74,10 @@ export const rights = {
     roles: administration,
     meaning: 'store and remove secrets for providers (nobody can read them)',
   },
+  'secret.use': {
+    roles: intake,
+    meaning: 'use stored secrets and see their names (a member: only those marked for members)',
+  },
   'webhook.manage': { roles: administration, meaning: 'manage webhook endpoints and resend deliveries' },
 } satisfies Record<string, Right>;
 

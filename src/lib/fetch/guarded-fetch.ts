@@ -34,8 +34,15 @@ export interface FetchOptions {
   maxRedirects?: number;
   /** False: the body as it is stored, byte for byte, whatever encoding it says to have. */
   decode?: boolean;
+  /** Called before each request, redirects included. When it throws, that request is not sent and the call rejects. */
+  beforeHop?: (hop: Hop) => void;
   /** When it aborts, the call rejects with its reason. */
   signal?: AbortSignal;
+}
+
+/** A request of a call: the first one, or one after a redirect. */
+export interface Hop extends HopRequest {
+  url: URL;
 }
 
 export interface FetchAnswer<Body> {
@@ -89,7 +96,7 @@ interface FetchContext {
   userAgent: string;
 }
 
-interface Hop {
+interface AnsweredHop {
   url: URL;
   request: HopRequest;
   response: Dispatcher.ResponseData;
@@ -111,7 +118,8 @@ async function openAnswer(
   });
   try {
     const maxRedirects = options.maxRedirects ?? defaults.maxRedirects;
-    const last = await followRedirects(context, { url, request, maxRedirects, deadline });
+    const { beforeHop } = options;
+    const last = await followRedirects(context, { url, request, maxRedirects, deadline, beforeHop });
     const maxBytes = options.maxBytes ?? defaults.maxBytes;
     return {
       status: last.response.statusCode,
@@ -128,11 +136,18 @@ async function openAnswer(
 
 async function followRedirects(
   context: FetchContext,
-  start: { url: URL; request: HopRequest; maxRedirects: number; deadline: Deadline },
-): Promise<Hop> {
+  start: {
+    url: URL;
+    request: HopRequest;
+    maxRedirects: number;
+    deadline: Deadline;
+    beforeHop: FetchOptions['beforeHop'];
+  },
+): Promise<AnsweredHop> {
   const { maxRedirects, deadline } = start;
   let { url, request } = start;
   for (let followed = 0; ; followed += 1) {
+    start.beforeHop?.({ ...request, url });
     const hop = await sendHop(context, { url, request, deadline });
     const location = maxRedirects > 0 ? findLocation(hop) : undefined;
     if (location === undefined) return hop;
@@ -151,7 +166,7 @@ async function followRedirects(
 async function sendHop(
   { agent }: FetchContext,
   { url, request, deadline }: { url: URL; request: HopRequest; deadline: Deadline },
-): Promise<Hop> {
+): Promise<AnsweredHop> {
   const sending = sendRequest(url, {
     ...request,
     dispatcher: agent,
@@ -171,7 +186,7 @@ async function sendHop(
 
 const redirectStatuses = [301, 302, 303, 307, 308];
 
-function findLocation({ response, headers }: Hop): string | undefined {
+function findLocation({ response, headers }: AnsweredHop): string | undefined {
   return redirectStatuses.includes(response.statusCode) ? headers.location : undefined;
 }
 
@@ -189,7 +204,7 @@ function toHeaders(raw: string[]): Record<string, string> {
 }
 
 function readBody(
-  hop: Hop,
+  hop: AnsweredHop,
   { maxBytes, decode, deadline }: { maxBytes: number; decode: boolean; deadline: Deadline },
 ): Readable {
   const { url, headers, response } = hop;

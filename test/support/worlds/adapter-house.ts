@@ -13,6 +13,7 @@ import type { Kernel } from '../../../src/kernel/jobs/kernel.ts';
 import { createGuardedFetch } from '../../../src/lib/fetch/guarded-fetch.ts';
 import type { Database } from '../../../src/lib/postgres/db.ts';
 import { testItemHouse } from './item-house.ts';
+import { secretsHere } from './secrets.ts';
 import { testUploadHouse } from './upload-house.ts';
 
 /** The product's own ways into items and uploads. */
@@ -38,7 +39,7 @@ export function testAdapterHouse(
     registry: new Registry(),
     // Test servers are on this machine.
     fetch: createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'Sluice/test' }),
-    secretOf: async (_tenantId, name) => `secret of ${name}`,
+    secrets: secretsHere((name) => `secret of ${name}`),
     blockPrivateAddresses: false,
     adapterFolder: null,
     adapterMaxCount: 100,

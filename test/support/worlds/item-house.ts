@@ -9,6 +9,7 @@ import type { Database } from '../../../src/lib/postgres/db.ts';
 import { testCatalogHouse } from './catalog-house.ts';
 import { itemBounds } from './item-bounds.ts';
 import { idleKernel } from './kernel.ts';
+import { secretsHere } from './secrets.ts';
 
 export function testItemHouse(db: Database, options: Partial<ItemHouseOptions> = {}): ItemHouse {
   return openItemHouse({
@@ -20,7 +21,7 @@ export function testItemHouse(db: Database, options: Partial<ItemHouseOptions> =
     registry: new Registry(),
     fetch: createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'Sluice/test' }),
     catalogs: testCatalogHouse(db).door,
-    secretOf: async (_tenantId, name) => `secret of ${name}`,
+    secrets: secretsHere((name) => `secret of ${name}`),
     bounds: itemBounds,
     ingestEnabled: true,
     globalPendingEnabled: true,

@@ -14,6 +14,7 @@ import { CircuitBreakers } from '../../../src/kernel/limits/circuit-breaker.ts';
 import { createGuardedFetch } from '../../../src/lib/fetch/guarded-fetch.ts';
 import type { Database } from '../../../src/lib/postgres/db.ts';
 import { idleKernel } from './kernel.ts';
+import { noSecrets } from './secrets.ts';
 
 export function testKnowledgeHouse(
   db: Database,
@@ -29,7 +30,7 @@ export function testKnowledgeHouse(
     // Test sites are on this machine.
     fetch: options.fetch ?? createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'Sluice/test' }),
     breakers: new CircuitBreakers({ db, logger }),
-    secretOf: () => Promise.reject(new Error('There are no secrets in this test')),
+    secrets: noSecrets,
     engine: new ExactEngine({ cacheBytes: 64 * 1024 * 1024 }),
     countTokens: (text) => Math.ceil(text.length / 4),
     knowledgeFolderRoot: null,

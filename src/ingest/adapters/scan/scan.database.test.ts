@@ -10,6 +10,7 @@ import { visibleJobs } from '../../../../test/support/servers/adapter-server.ts'
 import { testDoors } from '../../../../test/support/worlds/adapter-house.ts';
 import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
 import { useKernel } from '../../../../test/support/worlds/kernel.ts';
+import { noSecrets } from '../../../../test/support/worlds/secrets.ts';
 import type { IncomingFile } from '../../../kernel/house/doors.ts';
 import { createGuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { listEnded, listFiles } from '../files/store.ts';
@@ -66,7 +67,7 @@ function depsWith(stepIn: (delivery: IncomingFile<Target>) => Promise<void> = as
   return {
     ...{ db: database.db, logger: pino({ level: 'silent' }), doors: watched, adapterMetrics, fetch },
     ...{ leaseMs: 30_000, workerId: 'a worker', adapterFolder: root, blockPrivateAddresses: true },
-    secretOf: async () => 'secret',
+    secrets: noSecrets,
   };
 }
 

@@ -11,7 +11,7 @@ export interface FtpOptions {
   refuse: AddressRule;
   resolve?: Resolver;
   timeoutMs?: number;
-  secret(name: string): Promise<string>;
+  password: string;
 }
 
 const defaultTimeoutMs = 30_000;
@@ -19,7 +19,7 @@ const maxListingBytes = 16 * 1024 * 1024;
 
 /** The files directly in an FTP directory. Plain FTP, or FTP with TLS before the login. */
 export async function openFtp(place: FtpPlace, options: FtpOptions): Promise<FileSource> {
-  const password = await options.secret(place.passwordSecret);
+  const { password } = options;
   const address = await findAddress(place.host, options);
   // Data connections go to the checked address, whatever the server says, so it cannot redirect to internal hosts.
   const client = new Client(options.timeoutMs ?? defaultTimeoutMs, {

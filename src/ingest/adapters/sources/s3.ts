@@ -7,17 +7,16 @@ import { adapterFailures } from '../errors.ts';
 import type { FileSource, FoundFile, S3Place } from '../types.ts';
 
 /** The objects directly under an S3 prefix, without a further slash in their keys. */
-export async function openS3(
+export function openS3(
   place: S3Place,
-  { fetch, secret }: { fetch: S3Fetch; secret(name: string): Promise<string> },
-): Promise<FileSource> {
+  { fetch, keys }: { fetch: S3Fetch; keys: { accessKeyId: string; secretAccessKey: string } },
+): FileSource {
   const client = createS3Client({
     endpoint: place.endpoint,
     region: place.region,
     bucket: place.bucket,
     pathStyle: place.pathStyle,
-    accessKeyId: await secret(place.accessKeyIdSecret),
-    secretAccessKey: await secret(place.secretAccessKeySecret),
+    ...keys,
     fetch,
   });
   const { prefix } = place;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { noSecrets } from '../../../../test/support/worlds/secrets.ts';
 import type { CatalogDoor } from '../../../kernel/house/doors.ts';
 import { createProcessorRegistry } from '../processing/processors/registry.ts';
 import type { ItemOutcome } from '../processing/processors/types.ts';
@@ -9,8 +10,17 @@ const processItem = (): ItemOutcome => ({ status: 'DONE', result: {} });
 const custom = [{ name: 'mine', normalize: () => ({}), processItem }];
 // No processor of these tests looks anything up.
 const catalogs = {} as CatalogDoor;
-const deps = { processors: createProcessorRegistry({ rowChecks: new RowChecks(), catalogs, custom }) };
-const wish: Wish = { tenantId: 't', fileName: 'rows.csv', processor: null, options: undefined };
+const deps = {
+  processors: createProcessorRegistry({ rowChecks: new RowChecks(), catalogs, custom }),
+  secrets: noSecrets,
+};
+const wish: Wish = {
+  tenantId: 't',
+  role: 'member',
+  fileName: 'rows.csv',
+  processor: null,
+  options: undefined,
+};
 const usual = chooseForRows(deps, wish, 'csv');
 
 test('the default processor depends on what the file is', () => {

@@ -1,3 +1,5 @@
+import type { SecretLender } from '../../../kernel/secrets/types.ts';
+import type { Role } from '../../../kernel/tenancy/types.ts';
 import type { SluiceError } from '../../../lib/errors.ts';
 import { itemErrors } from '../errors.ts';
 import { imageErrors } from '../images/errors.ts';
@@ -8,11 +10,14 @@ import type { ItemFields } from './form.ts';
 
 export interface ChoiceDeps {
   processors: ProcessorRegistry;
+  secrets: Pick<SecretLender, 'assertUsable'>;
 }
 
 /** What a request says: of a form, as far as it has arrived. */
 export interface Wish extends Pick<ItemFields, 'processor' | 'options'> {
   tenantId: string;
+  /** Of whoever creates the job. */
+  role: Role;
   fileName: string | null;
 }
 
@@ -29,7 +34,7 @@ const usualProcessors = { csv: 'noop', image: 'image' } as const;
 export async function refuseEarly(deps: ChoiceDeps, wish: Wish): Promise<void> {
   if (wish.processor === null) return;
   const processor = deps.processors.get(wish.processor);
-  if (wish.options !== undefined) await validate(wish, processor);
+  if (wish.options !== undefined) await validate(deps, wish, processor);
 }
 
 /** The processor that the rows are ingested for; its options may arrive later. */
@@ -53,16 +58,29 @@ export async function chooseAtLast(
       { fields: [{ pointer: '/processor', message: 'must come before the file' }] },
     );
   }
-  return { processor, options: await validate(wish, processor) };
+  return { processor, options: await validate(deps, wish, processor) };
 }
 
 async function validate(
-  { tenantId, options: given = {} }: Wish,
+  { secrets }: Pick<ChoiceDeps, 'secrets'>,
+  { tenantId, role, options: given = {} }: Wish,
   processor: Processor,
 ): Promise<Record<string, unknown>> {
   const options = (processor.validateOptions(given) ?? {}) as Record<string, unknown>;
+  await assertSecrets(secrets, { tenantId, role, processor, options });
   await processor.assertUsable?.(options, { tenantId });
   return options;
+}
+
+/** For options that were validated. */
+export async function assertSecrets(
+  secrets: Pick<SecretLender, 'assertUsable'>,
+  job: { tenantId: string; role: Role; processor: Processor; options: unknown },
+): Promise<void> {
+  const { tenantId, role, processor, options } = job;
+  for (const wanted of processor.secrets?.(options) ?? []) {
+    await secrets.assertUsable({ tenantId, role, use: `processor:${processor.name}` }, wanted);
+  }
 }
 
 function needsImages({ fileName }: Wish): SluiceError {

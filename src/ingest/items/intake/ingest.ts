@@ -4,7 +4,7 @@ import type { Workbooks } from '../../../kernel/files/workbooks.ts';
 import type { JobsDeps } from '../../../kernel/jobs/service.ts';
 import { insertHiddenJob, revealJob } from '../../../kernel/jobs/shared-store.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
-import type { BeforeCommit } from '../../../kernel/tenancy/types.ts';
+import type { BeforeCommit, Role } from '../../../kernel/tenancy/types.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Logger } from '../../../lib/log.ts';
@@ -37,6 +37,7 @@ export interface IngestDeps extends JobsDeps, ChoiceDeps {
 export interface NewItemJob extends ItemSource {
   tenantId: string;
   userId: string;
+  role: Role;
   ipAddress: string | null;
   /** Aborts when nobody waits for the job any more; null for files that do not come with a request. */
   signal: AbortSignal | null;
@@ -86,8 +87,8 @@ function openerFor({ workbooks }: IngestDeps, { tenantId, signal }: NewItemJob):
   return signal === null ? workbooks.forJob() : workbooks.forRequest({ tenantId, signal });
 }
 
-function wishOf({ tenantId, file, fields }: NewItemJob): Wish {
-  return { ...fields(), tenantId, fileName: file.fileName };
+function wishOf({ tenantId, role, file, fields }: NewItemJob): Wish {
+  return { ...fields(), tenantId, role, fileName: file.fileName };
 }
 
 interface Opened {
@@ -159,7 +160,7 @@ async function openHidden(
   { key, opened }: { key: JobKey; opened: Opened },
 ): Promise<void> {
   const { tenantId, jobId } = key;
-  const { userId, ipAddress, file } = request;
+  const { userId, role, ipAddress, file } = request;
   await deps.db.tenant(tenantId, async (tx) => {
     await insertHiddenJob(tx, tenantId, {
       jobId,
@@ -180,6 +181,7 @@ async function openHidden(
       fileId: null,
       fileName: file.fileName,
       userId,
+      userRole: role,
       ingestingBy: deps.workerId,
     });
   });

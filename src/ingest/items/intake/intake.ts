@@ -1,8 +1,13 @@
 import { fileErrors } from '../../../kernel/files/errors.ts';
 import type { FileDoor, RowsTarget } from '../../../kernel/house/doors.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
+import type { Role } from '../../../kernel/tenancy/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
+import { assertSecrets } from './choose-processor.ts';
 import { type IngestDeps, ingestFile } from './ingest.ts';
+
+/** Files without a request come from adapters. Who may configure one may use every secret. */
+const role: Role = 'admin';
 
 /** The way in for files that do not come with a request. */
 export function itemDoor(
@@ -10,17 +15,21 @@ export function itemDoor(
 ): FileDoor<RowsTarget> {
   return {
     maxBytes: deps.maxUploadBytes,
-    check: async (_tenantId, { processor, options }) => {
+    check: async (tenantId, { processor: name, options: given }) => {
       if (!deps.ingestEnabled) {
         throw fileErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
       }
       // Without a name, each file gets the default processor for its type, which needs no options.
-      if (processor !== null) deps.processors.get(processor).validateOptions(options);
+      if (name === null) return;
+      const processor = deps.processors.get(name);
+      const options = processor.validateOptions(given);
+      await assertSecrets(deps.secrets, { tenantId, role, processor, options });
     },
     takeIn: async ({ target: { processor, options }, tenantId, userId, fileName, content, record }) => {
       const request = {
         tenantId,
         userId,
+        role,
         ipAddress: null,
         signal: null,
         fields: () => ({ processor, options, sheet: null }),

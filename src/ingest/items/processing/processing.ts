@@ -2,7 +2,13 @@ import { normalizedFields } from '../../../kernel/rows/normalized-fields.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
 import { parseExactly } from '../../../lib/rows/exact-json.ts';
 import type { ClaimedItem, ItemJob } from '../types.ts';
-import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from './processors/types.ts';
+import {
+  type ItemInput,
+  type ItemOutcome,
+  type Processor,
+  type ProcessorContext,
+  sameAsInput,
+} from './processors/types.ts';
 
 const maxCrashes = 3;
 /** Rows that are parsed, changed and written together: more text would block the main thread. */
@@ -60,6 +66,13 @@ export async function processItems(
     };
     return { inputs, outcomes: items.map(() => outcome) };
   }
+}
+
+/** An unchanged input keeps what JSON.parse loses, such as the digits of long numbers. */
+export function exactly(outcome: ItemOutcome, input: ClaimedInput): ItemOutcome {
+  if (outcome.status !== 'DONE' || outcome.result === sameAsInput || !input.is(outcome.result))
+    return outcome;
+  return { status: 'DONE', result: sameAsInput };
 }
 
 const crashedTooOften: ItemOutcome = {

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { guardedFetch, serveSite } from '../../../../test/support/fakes/local-site.ts';
+import { secretsHere } from '../../../../test/support/worlds/secrets.ts';
 import { secretErrors } from '../../../kernel/secrets/errors.ts';
 import { defineEmbedder, type EmbedderDefinition } from './define-embedder.ts';
 import type { EmbedderSettings } from './embedder.ts';
@@ -18,13 +19,11 @@ function open({
     fetch: guardedFetch({ blockPrivateAddresses: false }),
     countTokens: (text) => text.length,
     custom,
-    secrets: {
-      get: async (tenantId, name) => {
-        const key = keys[`${tenantId}/${name}`];
-        if (key === undefined) throw secretErrors.raise.secret_not_found(`There is no secret ${name}`);
-        return key;
-      },
-    },
+    secrets: secretsHere((name, tenantId) => {
+      const key = keys[`${tenantId}/${name}`];
+      if (key === undefined) throw secretErrors.raise.secret_not_found(`There is no secret ${name}`);
+      return key;
+    }),
   });
   onTestFinished(() => embedders.close());
   return embedders;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { isSluiceError, messageOf } from '../../../lib/errors.ts';
+import type { SecretLender } from '../../../kernel/secrets/types.ts';
+import { isSluiceError, messageOf, type SluiceError } from '../../../lib/errors.ts';
 import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import type { ChunkerSettings, CountTokens } from '../chunkers/chunker.ts';
 import { toEmbedder } from './custom-embedder.ts';
@@ -13,7 +14,7 @@ import { type OpenAiSettings, openOpenAiEmbedder } from './openai.ts';
 export interface EmbedderDependencies {
   /** For addresses that tenants choose. */
   fetch: GuardedFetch;
-  secrets: { get(tenantId: string, name: string): Promise<string> };
+  secrets: Pick<SecretLender, 'lend'>;
   countTokens: CountTokens;
   /** The `embedders` of sluice.config.mjs. */
   custom?: readonly EmbedderDefinition[];
@@ -42,6 +43,9 @@ export const embedderSettings: z.ZodType<EmbedderSettings> = z.discriminatedUnio
   z.strictObject({ provider: z.literal('custom'), name: z.string().min(1).max(100) }),
 ]);
 
+export const openAiUse = 'embedder:openai';
+/** Who may create a knowledge base may use every secret, and its runs and searches act for its creator. */
+const creatorRole = 'admin';
 const maxRemembered = 1_000;
 
 export function openEmbedders(dependencies: EmbedderDependencies): Embedders {
@@ -100,15 +104,22 @@ function openFor(
   const readKey = async () => {
     if (apiKeySecret === null) return null;
     try {
-      return await secrets.get(tenantId, apiKeySecret);
+      const lent = await secrets.lend({ tenantId, role: creatorRole, use: openAiUse }, apiKeySecret);
+      lent.assertMayGoTo(settings.baseUrl);
+      return lent;
     } catch (error) {
-      if (!isSluiceError(error) || error.kind !== 'not_found') throw error;
+      if (!isSluiceError(error) || !isRefusal(error)) throw error;
       throw embedderErrors.raise.embedder_unauthorized(messageOf(error), { cause: error });
     }
   };
   // Not the signal of a caller: several callers may wait for the same embedder.
   const { signal } = new AbortController();
   return openOpenAiEmbedder(settings, { fetch, readKey, countTokens }, { signal });
+}
+
+/** A person has to change the secret or the base; retrying and smaller batches do not help. */
+function isRefusal({ kind }: SluiceError): boolean {
+  return ['not_found', 'forbidden', 'invalid'].includes(kind);
 }
 
 function refuse(name: string, known: string[]): never {

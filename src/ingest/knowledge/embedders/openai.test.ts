@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { guardedFetch, serveSite } from '../../../../test/support/fakes/local-site.ts';
+import { lentHere } from '../../../../test/support/worlds/secrets.ts';
 import { fetchErrors } from '../../../lib/fetch/errors.ts';
 import { type OpenAiDependencies, type OpenAiSettings, openOpenAiEmbedder } from './openai.ts';
 
@@ -46,7 +47,7 @@ async function openProvider(reply: (request: EmbeddingRequest, call: number) => 
       },
       {
         fetch: guardedFetch({ blockPrivateAddresses: false }),
-        readKey: async () => `${key}\n`,
+        readKey: async () => lentHere(`${key}\n`),
         countTokens: (words) => words.length / 4,
         ...dependencies,
       },
@@ -320,7 +321,7 @@ describe('without a response', () => {
 
   test('a key that is not valid in a header is reported without its value', async () => {
     const { open } = await openProvider(answerOf);
-    const embedder = await open({}, { readKey: async () => 'sk-two\nlines-of-key' });
+    const embedder = await open({}, { readKey: async () => lentHere('sk-two\nlines-of-key') });
     const error = await embedder.embed(['a'], { signal }).catch((caught) => caught);
     expect(error).toMatchObject({ code: 'embedder_misconfigured' });
     expect(error.message).toContain('authorization');

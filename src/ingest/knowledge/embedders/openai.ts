@@ -1,6 +1,6 @@
+import type { LentSecret } from '../../../kernel/secrets/lent-secret.ts';
 import { batchesOf } from '../../../lib/batches.ts';
 import type { FetchAnswer, GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
-import { SecretScrubber } from '../../../lib/secret-scrubber.ts';
 import type { CountTokens } from '../chunkers/chunker.ts';
 import type { Embedder, EmbedderLimits, EmbedderSettings } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
@@ -12,7 +12,7 @@ export type OpenAiSettings = Extract<EmbedderSettings, { provider: 'openai' }>;
 export interface OpenAiDependencies {
   fetch: GuardedFetch;
   /** Reads the key before each call, so that a new key takes effect at once; null without a key. */
-  readKey(): Promise<string | null>;
+  readKey(): Promise<Pick<LentSecret, 'value' | 'scrub'> | null>;
   countTokens: CountTokens;
   timeoutMs?: number;
 }
@@ -114,9 +114,11 @@ class EmbeddingsApi {
     texts: readonly string[],
     { dimensions, signal }: { dimensions: number | null; signal: AbortSignal },
   ): Promise<Float32Array[]> {
-    const key = (await this.#dependencies.readKey())?.trim() || null;
-    const scrubber = new SecretScrubber(key === null ? [] : [key]);
-    const exchange = { host: hostOf(this.#url), hasKey: key !== null, scrub: scrubber.scrub.bind(scrubber) };
+    const lent = await this.#dependencies.readKey();
+    // A key that was pasted often ends in a line break.
+    const key = lent?.value.trim() || null;
+    const scrub = (text: string) => lent?.scrub(text) ?? text;
+    const exchange = { host: hostOf(this.#url), hasKey: key !== null, scrub };
     let answer = await this.#send(texts, { key, exchange, signal });
     if (this.#encoding === 'base64' && refusesEncoding(answer)) {
       this.#encoding = 'float';

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { useDatabase } from '../../../../test/support/worlds/database.ts';
 import { temporaryFiles } from '../../../../test/support/worlds/knowledge-house.ts';
 import { crash, type Kb, Shelf, useKnowledgeRuns } from '../../../../test/support/worlds/knowledge-runs.ts';
+import { noSecrets } from '../../../../test/support/worlds/secrets.ts';
 import type { FrontierPage } from '../../../kernel/crawl/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { kbRemovalTask, removeKb } from '../bases/kb-removal.ts';
@@ -87,7 +88,11 @@ test('a knowledge base whose deletion was cut off is hidden, and goes with the n
   const again = { name: 'Again', kb_id: kb.kbId, sources: [] };
   const service = { ...removal, limits: { maxBases: 9, maxSources: 9, maxFiles: 9 }, folderRoot: null };
   const create = () =>
-    createKb({ ...service, customEmbedders: [] }, { tenantId, createdBy: 'tester' }, again);
+    createKb(
+      { ...service, secrets: noSecrets, customEmbedders: [] },
+      { tenantId, createdBy: 'tester', role: 'admin' },
+      again,
+    );
   await expect(create()).rejects.toMatchObject({
     code: 'knowledge_base_exists',
     message: expect.stringContaining('is being deleted'),

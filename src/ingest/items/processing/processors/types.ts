@@ -1,3 +1,4 @@
+import type { WantedSecret } from '../../../../kernel/secrets/types.ts';
 import type { GuardedFetch } from '../../../../lib/fetch/guarded-fetch.ts';
 import type { JobImages } from '../../images/types.ts';
 
@@ -64,6 +65,7 @@ export interface ProcessorContext {
   /** Throws unless the items are still ours. Called before every outside call: fencing cannot undo a POST. */
   assertHeld(): Promise<void>;
   fetch: GuardedFetch;
+  /** The value of a stored secret. `fetch` refuses to send it to a host that it was not stored for. */
   secret(name: string): Promise<string>;
   /** One row of search_events per provider call. */
   log(event: ProviderCall): void;
@@ -85,6 +87,8 @@ export interface Processor {
   validateOptions(options: unknown): unknown;
   /** How many items it processes together. Default: depends on the provider's pace. */
   readonly itemsAtOnce?: number;
+  /** The secrets that the options name, and every address that they would be sent to. */
+  readonly secrets?: (options: unknown) => WantedSecret[];
   /** When a job is created: throws for problems with the options that only the database can know. */
   assertUsable?(options: unknown, job: { tenantId: string }): Promise<void>;
   /** Returns as many outcomes as items, in the same order. */

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { startEmbeddingServer } from '../../../../../test/support/fakes/embedding-server.ts';
 import { useDatabase } from '../../../../../test/support/worlds/database.ts';
 import { Shelf, TestEmbedder, useKnowledgeRuns } from '../../../../../test/support/worlds/knowledge-runs.ts';
+import { noSecrets } from '../../../../../test/support/worlds/secrets.ts';
 import { createGuardedFetch } from '../../../../lib/fetch/guarded-fetch.ts';
 import { embedderErrors } from '../../embedders/errors.ts';
 import { openEmbedders } from '../../embedders/open-embedder.ts';
@@ -238,7 +239,7 @@ test('a provider that goes away, comes back ill and gets well costs a run of one
 async function openAiAt(baseUrl: string) {
   const embedders = openEmbedders({
     fetch: createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'Sluice/test' }),
-    secrets: { get: () => Promise.reject(new Error('There are no secrets in this test')) },
+    secrets: noSecrets,
     countTokens: (text) => text.length,
     custom: [],
   });

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decideRetry, type RetryPolicy } from '../../../../kernel/jobs/retry.ts';
+import type { Dependency } from '../../../../kernel/limits/types.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../../../lib/errors.ts';
 import type { Logger } from '../../../../lib/log.ts';
 import type { Chunk } from '../../chunkers/chunker.ts';
@@ -40,7 +41,8 @@ const harmless = { text: 'Hello.' };
 /** Embeds chunks with retries. If those fail, it tries halves, so that one chunk cannot fail the others. */
 export class Embedding {
   readonly #context: SliceContext;
-  readonly #dependency: string;
+  readonly #dependency: Dependency;
+  readonly #name: string;
   readonly #signal: AbortSignal;
   /**
    * Until a call has succeeded: earlier runs may have recorded failures and ended before they could record a success.
@@ -49,7 +51,9 @@ export class Embedding {
 
   constructor(context: SliceContext, signal: AbortSignal) {
     this.#context = context;
-    this.#dependency = dependencyOf(context.run.target.embedder);
+    const { key, target } = context.run;
+    this.#name = nameOf(target.embedder);
+    this.#dependency = dependencyOf(this.#name, { tenantId: key.tenantId, embedder: target.embedder });
     this.#signal = signal;
   }
 
@@ -111,7 +115,7 @@ export class Embedding {
       await this.#call([harmless]);
     } catch (error) {
       if (!(error instanceof CallFailed) || !isTransient(error.cause)) throw error;
-      throw new ProviderWait(`${this.#dependency} is down: ${error.message}`, downWaitMs);
+      throw new ProviderWait(`${this.#name} is down: ${error.message}`, downWaitMs);
     }
   }
 
@@ -120,7 +124,7 @@ export class Embedding {
     const { slice, run } = this.#context;
     const answer = await run.deps.breakers.check(this.#dependency);
     if (!answer.allowed) {
-      throw new ProviderWait(`${this.#dependency} is down; its breaker is open`, answer.retryInMs);
+      throw new ProviderWait(`${this.#name} is down; its breaker is open`, answer.retryInMs);
     }
     await slice.assertHeld();
     this.#signal.throwIfAborted();
@@ -135,7 +139,7 @@ export class Embedding {
       await this.#send([harmless], { isProbe: true, isSuspect: false });
     } catch (error) {
       if (!(error instanceof CallFailed)) throw error;
-      throw new ProviderWait(`${this.#dependency} is still down: ${error.message}`, downWaitMs);
+      throw new ProviderWait(`${this.#name} is still down: ${error.message}`, downWaitMs);
     }
   }
 
@@ -248,8 +252,18 @@ function checked({ provider, dimensions }: Embedder, texts: readonly string[], v
   return vectors;
 }
 
-/** Each endpoint has its own breaker, shared by all tenants. */
-function dependencyOf(settings: EmbedderSettings): string {
+/**
+ * An endpoint that a tenant has named has a breaker of that tenant's own: a wrong path or key of one must not stop the
+ * runs of others on that host. The embedders of the installation are shared, and so are their breakers.
+ */
+function dependencyOf(
+  name: string,
+  { tenantId, embedder }: { tenantId: string; embedder: EmbedderSettings },
+): Dependency {
+  return embedder.provider === 'openai' ? { tenantId, name } : name;
+}
+
+function nameOf(settings: EmbedderSettings): string {
   switch (settings.provider) {
     case 'openai':
       return `embedder ${URL.canParse(settings.baseUrl) ? new URL(settings.baseUrl).host : settings.baseUrl}`;

@@ -1,7 +1,7 @@
 import { isSluiceError } from '../../../../../lib/errors.ts';
 import { CallNotBegun, endsSlice, failure, failureOf, stoppedOutcome } from '../outcomes.ts';
 import type { ItemError, ItemInput, ItemOutcome, Processor, ProcessorContext } from '../types.ts';
-import { type HttpOptions, type HttpRequest, parseHttpOptions, requestFor } from './options.ts';
+import { type HttpOptions, type HttpRequest, parseHttpOptions, requestFor, secretsIn } from './options.ts';
 import {
   type Credentials,
   loadCredentials,
@@ -18,6 +18,7 @@ export const httpProcessor: Processor = {
   isPure: false,
   provider: (options) => providerOf(parseHttpOptions(options).request),
   validateOptions: parseHttpOptions,
+  secrets: (options) => secretsIn(parseHttpOptions(options)),
   process: (items, options, context) => processItems(items, parseHttpOptions(options), context),
 };
 
@@ -108,9 +109,7 @@ async function makeCall(run: Run, call: Call): Promise<void> {
   if (prepared === null) return;
   const startedMs = performance.now();
   const answer = await send(run, prepared);
-  const results = interpret(answer, items, run.options).map((outcome) =>
-    withoutSecret(outcome, run.credentials),
-  );
+  const results = interpret(answer, items, run.options);
   for (const [index, item] of items.entries()) run.outcomes.set(item, results[index] ?? stoppedOutcome());
   // A batch is logged with its worst outcome, which is what backpressure needs to know.
   const worst = results.find(isThrottled) ?? results.find(isError) ?? results[0] ?? stoppedOutcome();
@@ -152,7 +151,7 @@ function prepare({ options, credentials, outcomes }: Run, { request, items }: Ca
 }
 
 async function send(
-  { options, context }: Run,
+  { options, context, credentials }: Run,
   { url, fetchOptions }: PreparedCall,
 ): Promise<ProviderAnswer | ItemError> {
   const { timeoutMs, maxResponseBytes: maxBytes, maxRedirects } = options;
@@ -164,18 +163,14 @@ async function send(
       maxRedirects,
       signal: context.signal,
     });
-    return readAnswer(answer, { host: new URL(url).host, format: options.response.format });
+    const { format } = options.response;
+    return readAnswer(answer, { host: new URL(url).host, format, scrub: credentials.scrub });
   } catch (error) {
     if (error instanceof CallNotBegun) throw error;
     if (context.signal.aborted) return stoppedOutcome();
     if (!isSluiceError(error)) throw error;
     return failureOf(error);
   }
-}
-
-/** Providers often quote the key that they refuse. */
-function withoutSecret(outcome: ItemOutcome, { scrubber }: Credentials): ItemOutcome {
-  return outcome.status === 'ERROR' ? { ...outcome, message: scrubber.scrub(outcome.message) } : outcome;
 }
 
 function isError(outcome: ItemOutcome): outcome is ItemError {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { WantedSecret } from '../../../../../kernel/secrets/types.ts';
 import { fetchMethods, isHeaderAllowed } from '../../../../../lib/fetch/request.ts';
 import { isShallow, parseOptions } from '../options.ts';
 import { hasDotSegment, hasPlaceholder, parseTemplate } from './template.ts';
@@ -153,6 +154,14 @@ export function requestFor(options: HttpOptions, strategyNumber: number): HttpRe
   return { ...options.request, ...changes, strategy: name };
 }
 
+/** Every strategy sends the secret along. The host is literal in each URL, so a placeholder can stand for anything. */
+export function secretsIn(options: HttpOptions): WantedSecret[] {
+  if (options.auth === undefined) return [];
+  const variants = Math.max(1, options.strategies.length);
+  const urls = Array.from({ length: variants }, (_, index) => sampleOf(requestFor(options, index).url));
+  return [{ name: options.auth.secret, urls, pointer: '/options/auth/secret' }];
+}
+
 interface RequestProblem {
   path: (string | number)[];
   message: string;
@@ -199,8 +208,11 @@ function findUrlProblem(text: string): string | null {
   }
   if (text.includes('#')) return 'must not have a fragment (#)';
   if (hasDotSegment(text)) return 'must not have . or .. as a part of its path';
-  const sample = (parseTemplate(text) ?? []).map((part) => (typeof part === 'string' ? part : 'x')).join('');
-  return URL.canParse(sample) ? null : 'is not a URL';
+  return URL.canParse(sampleOf(text)) ? null : 'is not a URL';
+}
+
+function sampleOf(text: string): string {
+  return (parseTemplate(text) ?? []).map((part) => (typeof part === 'string' ? part : 'x')).join('');
 }
 
 function textsIn(value: unknown): string[] {

@@ -22,7 +22,7 @@ export interface PreparedCall {
 export interface Credentials {
   headers: Record<string, string>;
   query: [string, string][];
-  scrubber: SecretScrubber;
+  scrub(text: string): string;
 }
 
 const maxBodyBytes = 4 * 1024 * 1024;
@@ -31,22 +31,23 @@ export async function loadCredentials(
   { auth }: HttpOptions,
   context: Pick<ProcessorContext, 'secret'>,
 ): Promise<Credentials> {
-  if (auth === undefined) return { headers: {}, query: [], scrubber: new SecretScrubber() };
+  if (auth === undefined) return { headers: {}, query: [], scrub: (text) => text };
   // A secret that was pasted or read from a file often ends in a line break, which no header can hold.
   const secret = (await context.secret(auth.secret)).trim();
-  const scrubber = new SecretScrubber([secret]);
+  const scrubber = new SecretScrubber([secret], { shortOnes: 'as words' });
+  const scrub = (text: string) => scrubber.scrub(text);
   switch (auth.type) {
     case 'bearer':
-      return { headers: { authorization: `Bearer ${secret}` }, query: [], scrubber };
+      return { headers: { authorization: `Bearer ${secret}` }, query: [], scrub };
     case 'header':
-      return { headers: { [auth.header.toLowerCase()]: `${auth.prefix}${secret}` }, query: [], scrubber };
+      return { headers: { [auth.header.toLowerCase()]: `${auth.prefix}${secret}` }, query: [], scrub };
     case 'basic': {
       const pair = Buffer.from(`${auth.username}:${secret}`).toString('base64');
       scrubber.register([pair]);
-      return { headers: { authorization: `Basic ${pair}` }, query: [], scrubber };
+      return { headers: { authorization: `Basic ${pair}` }, query: [], scrub };
     }
     case 'query':
-      return { headers: {}, query: [[auth.parameter, secret]], scrubber };
+      return { headers: {}, query: [[auth.parameter, secret]], scrub };
   }
 }
 

@@ -18,18 +18,22 @@ export interface ProviderAnswer {
   value: unknown;
   /** Such a body is not parsed. */
   isTooDeep?: true;
+  /** Removes the secret from a text: providers often quote the key that they refuse. */
+  scrub(text: string): string;
 }
 
 const maxRetryAfterMs = 24 * 3_600_000;
 const maxResultBytes = 256 * 1024;
 const maxQuoteLength = 200;
+/** Longer than a quote and the longest secret in its longest spelling. */
+const maxScrubbed = 128 * 1024;
 
 export function readAnswer(
   { status, headers, body }: FetchAnswer<Buffer>,
-  { host, format }: { host: string; format: 'json' | 'text' },
+  { host, format, scrub }: Pick<ProviderAnswer, 'host' | 'scrub'> & { format: 'json' | 'text' },
 ): ProviderAnswer {
   const text = new TextDecoder().decode(body);
-  const answer = { host, status, headers, text };
+  const answer = { host, status, headers, text, scrub };
   if (format === 'text') return { ...answer, value: text };
   if (findTooDeep(body) !== -1) return { ...answer, value: undefined, isTooDeep: true };
   return { ...answer, value: parseJson(text, status) };
@@ -99,7 +103,7 @@ function findError(answer: ProviderAnswer, conditions: HttpErrorCondition[]): It
   if (condition === undefined) return null;
   const said =
     condition.messagePath === undefined ? undefined : readPath(answer.value, condition.messagePath);
-  const reason = typeof said === 'string' ? said : quote(answer.text);
+  const reason = typeof said === 'string' ? answer.scrub(said.slice(0, maxScrubbed)) : quote(answer);
   return failure({
     code: condition.class === 'throttled' ? 'provider_throttled' : 'provider_error',
     message: `${answer.host} returned an error: ${reason}`,
@@ -111,7 +115,7 @@ function findError(answer: ProviderAnswer, conditions: HttpErrorCondition[]): It
 /** A failure by status alone, or by an unexpected body; null when the response can be used. */
 function findRefusal(answer: ProviderAnswer): ItemError | null {
   const { host, status, text } = answer;
-  const message = `${host} returned ${status}${text === '' ? '' : `: ${quote(text)}`}`;
+  const message = `${host} returned ${status}${text === '' ? '' : `: ${quote(answer)}`}`;
   const retryAfter = retryAfterOf(answer);
   if (status === 429 || (status === 503 && retryAfter.retryAfterMs !== undefined)) {
     return failure({ code: 'provider_throttled', message, class: 'throttled', ...retryAfter });
@@ -134,8 +138,9 @@ function findRefusal(answer: ProviderAnswer): ItemError | null {
 }
 
 /** A truncated response, or an error page of a proxy: the next attempt may well succeed. */
-function garbage({ host, status, text }: ProviderAnswer, what: string): ItemError {
-  const message = `The response of ${host} (status ${status}) ${what}: ${quote(text)}`;
+function garbage(answer: ProviderAnswer, what: string): ItemError {
+  const { host, status } = answer;
+  const message = `The response of ${host} (status ${status}) ${what}: ${quote(answer)}`;
   return failure({ code: 'provider_garbage', message, class: 'transient' });
 }
 
@@ -192,7 +197,9 @@ function parseJson(text: string, status: number): unknown {
   }
 }
 
-function quote(text: string): string {
+/** Scrubbed before it is shortened: a part of a key must not be shown either. */
+function quote({ text: whole, scrub }: Pick<ProviderAnswer, 'text' | 'scrub'>): string {
+  const text = scrub(whole.slice(0, maxScrubbed));
   const line = text
     .slice(0, maxQuoteLength)
     .replace(/[\s\p{C}]+/gu, ' ')
