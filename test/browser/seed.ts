@@ -76,7 +76,7 @@ async function seedPeople(seeding: Seeding): Promise<void> {
   await call(seeding, 'POST', '/api/api-keys', { name: 'Dashboard', role: 'member' });
   await call(seeding, 'PUT', '/api/secrets/catalog_key', {
     value: 'a secret of the seed',
-    hosts: ['api.example.com'],
+    hosts: ['api.example.com', '127.0.0.1'],
   });
 }
 

@@ -1,7 +1,6 @@
-import { Autocomplete, NumberInput, Select, Switch, Textarea, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { api } from '../../api/client.ts';
+import { NumberInput, Select, Switch, Textarea, TextInput } from '@mantine/core';
 import { messageAt } from '../../parts/form-dialog.tsx';
+import { SecretField } from '../../parts/secret-field.tsx';
 import type { AdapterDraft, FieldsProps } from './adapter-draft.ts';
 
 type TextName = {
@@ -142,16 +141,12 @@ function FtpFields(props: FieldsProps) {
 
 function Secret(props: FieldsProps & { name: TextName; field: string; label: string }) {
   const { draft, change, error, name, field, label } = props;
-  const { data } = useQuery({
-    queryKey: ['settings', 'secret-names'],
-    queryFn: ({ signal }) => api.get('/api/secrets', { signal }),
-  });
   return (
-    <Autocomplete
+    <SecretField
       label={label}
       description="The name of a secret; secrets are stored under Settings."
+      use={`adapter:${draft.kind}`}
       required
-      data={data?.data.map((secret) => secret.name) ?? []}
       value={draft[name]}
       error={messageAt(error, field)}
       onChange={(value) => change({ [name]: value })}

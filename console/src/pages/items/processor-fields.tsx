@@ -1,8 +1,7 @@
 import { Autocomplete, Button, Checkbox, NumberInput, Select, Textarea, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { ApiProblem, api } from '../../api/client.ts';
-import { useCan } from '../../api/queries.ts';
+import { ApiProblem } from '../../api/client.ts';
 import { Icon } from '../../parts/icons.tsx';
+import { SecretField } from '../../parts/secret-field.tsx';
 import { type HttpDraft, newRule, type RuleDraft, valueTypes } from './processor-options.ts';
 
 interface RuleFieldsProps {
@@ -177,7 +176,14 @@ export function HttpFields({ draft, columns, error, onChange }: HttpFieldsProps)
           error={problemAt(error, '/options/response/result')}
           onChange={(event) => change({ result: event.currentTarget.value })}
         />
-        <SecretField value={draft.secret} onChange={(secret) => change({ secret })} />
+        <SecretField
+          label="Secret for the bearer token"
+          description="The name of a stored secret; empty: none"
+          use="processor:http"
+          value={draft.secret}
+          error={problemAt(error, '/options/auth')}
+          onChange={(secret) => change({ secret })}
+        />
         <NumberInput
           label="Time limit of a call (ms)"
           description="100 to 120,000"
@@ -193,26 +199,6 @@ export function HttpFields({ draft, columns, error, onChange }: HttpFieldsProps)
         authentication and conditions on the response are written as JSON.
       </p>
     </div>
-  );
-}
-
-/** Only names are ever shown. */
-function SecretField({ value, onChange }: { value: string; onChange: (name: string) => void }) {
-  const canRead = useCan('secret.read');
-  const { data } = useQuery({
-    queryKey: ['settings', 'secrets'],
-    queryFn: ({ signal }) => api.get('/api/secrets', { signal }),
-    enabled: canRead,
-  });
-  const names = data?.data.map(({ name }) => name) ?? [];
-  return (
-    <Autocomplete
-      label="Secret for the bearer token"
-      description="The name of a stored secret; empty: none"
-      data={names}
-      value={value}
-      onChange={onChange}
-    />
   );
 }
 

@@ -7,6 +7,7 @@ import { notifyDone } from '../../parts/notify.ts';
 import { plural } from '../../parts/number.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
+import { SecretField } from '../../parts/secret-field.tsx';
 import { useGo } from '../../parts/to.tsx';
 import { sendFiles } from './drop-files.tsx';
 import { bodyOf, emptyBase, type NewBase } from './new-base.ts';
@@ -136,12 +137,13 @@ function ServiceFields(props: {
         error={messageAt(error, 'model')}
         onChange={(event) => change({ model: event.currentTarget.value })}
       />
-      <TextInput
+      <SecretField
         label="Secret with the API key"
         description="The name under Settings, Secrets."
+        use="embedder:openai"
         value={draft.secret}
         error={messageAt(error, 'api_key_secret')}
-        onChange={(event) => change({ secret: event.currentTarget.value })}
+        onChange={(secret) => change({ secret })}
       />
       <NumberInput
         label="Price of a million tokens"

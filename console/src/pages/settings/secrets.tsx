@@ -1,32 +1,32 @@
-import { Button, PasswordInput, TextInput } from '@mantine/core';
+import { Badge, Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { api, type Reply } from '../../api/client.ts';
+import { api } from '../../api/client.ts';
 import { useAction } from '../../parts/action.ts';
 import { confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { FormDialog, messageAt } from '../../parts/form-dialog.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { Problem } from '../../parts/problem.tsx';
+import { type Secret, secretsQuery } from '../../parts/secrets.ts';
 import { Ago } from '../../parts/time.tsx';
+import { ChangeSecretDialog, StoreSecretDialog } from './secret-dialogs.tsx';
 
-type Secret = Reply<'/api/secrets'>['data'][number];
 const rowKey = (secret: Secret) => secret.name;
 
-/** Names only: a stored secret can be used and replaced, never read. */
+type Opened = { kind: 'store'; secret: Secret | null } | { kind: 'change'; secret: Secret };
+
+/** Names and rules only: a stored secret can be used and replaced, never read. */
 export function Secrets() {
-  const [isOpen, setOpen] = useState(false);
-  const { data, error, isPending, refetch } = useQuery({
-    queryKey: ['settings', 'secrets'],
-    queryFn: ({ signal }) => api.get('/api/secrets', { signal }),
-  });
-  const columns = useColumns();
-  const button = <Button onClick={() => setOpen(true)}>Store a secret</Button>;
+  const [opened, setOpened] = useState<Opened | null>(null);
+  const { data, error, isPending, refetch } = useQuery(secretsQuery);
+  const columns = useColumns(setOpened);
+  const close = () => setOpened(null);
+  const button = <Button onClick={() => setOpened({ kind: 'store', secret: null })}>Store a secret</Button>;
   return (
     <div className="stack">
       <div className="row">
         <span className="dim">
-          Keys of providers, encrypted. Processors and embedders use them by name; nobody can read them.
+          Keys of providers, encrypted. Each is sent to its own hosts only; nobody can read it.
         </span>
         {button}
       </div>
@@ -43,51 +43,13 @@ export function Secrets() {
           ) : undefined
         }
       />
-      {isOpen ? <StoreDialog onClose={() => setOpen(false)} /> : null}
+      {opened?.kind === 'store' ? <StoreSecretDialog secret={opened.secret} onClose={close} /> : null}
+      {opened?.kind === 'change' ? <ChangeSecretDialog secret={opened.secret} onClose={close} /> : null}
     </div>
   );
 }
 
-function StoreDialog({ onClose }: { onClose: () => void }) {
-  const [name, setName] = useState('');
-  const [value, setValue] = useState('');
-  return (
-    <FormDialog
-      title="Store a secret"
-      isOpen
-      onClose={onClose}
-      action="Store secret"
-      isReady={name.trim() !== '' && value !== ''}
-      send={() => api.put('/api/secrets/{name}', { path: { name: name.trim() }, body: { value } })}
-      done={() => `Stored ${name.trim()}.`}
-      touches={['settings']}
-    >
-      {(error) => (
-        <>
-          <TextInput
-            label="Name"
-            description="An existing secret with this name is replaced."
-            required
-            value={name}
-            error={messageAt(error, 'name')}
-            onChange={(event) => setName(event.currentTarget.value)}
-            data-autofocus
-          />
-          <PasswordInput
-            label="Secret"
-            required
-            autoComplete="off"
-            value={value}
-            error={messageAt(error, 'value')}
-            onChange={(event) => setValue(event.currentTarget.value)}
-          />
-        </>
-      )}
-    </FormDialog>
-  );
-}
-
-function useColumns(): Column<Secret>[] {
+function useColumns(open: (opened: Opened) => void): Column<Secret>[] {
   const { run } = useAction({
     run: ({ name }: Secret) => api.delete('/api/secrets/{name}', { path: { name } }),
     done: (_, { name }: Secret) => `Deleted ${name}.`,
@@ -101,17 +63,57 @@ function useColumns(): Column<Secret>[] {
     };
     return [
       { id: 'name', header: 'Name', cell: ({ name }) => <span className="mono cut">{name}</span> },
-      { id: 'at', header: 'Stored', width: 130, cell: ({ updated_at }) => <Ago at={updated_at} /> },
+      { id: 'hosts', header: 'Sent to', cell: (secret) => <Hosts secret={secret} /> },
+      {
+        id: 'who',
+        header: 'Used by',
+        cell: (secret) => (
+          <span className="cut" title={usersOf(secret)}>
+            {usersOf(secret)}
+          </span>
+        ),
+      },
+      { id: 'at', header: 'Stored', width: 110, cell: ({ updated_at }) => <Ago at={updated_at} /> },
       {
         id: 'do',
         header: '',
-        width: 100,
+        width: 230,
         cell: (secret) => (
-          <Button variant="subtle" color="red" size="compact-xs" onClick={() => void remove(secret)}>
-            Delete
-          </Button>
+          <span className="row">
+            <Button variant="subtle" size="compact-xs" onClick={() => open({ kind: 'change', secret })}>
+              Change use
+            </Button>
+            <Button variant="subtle" size="compact-xs" onClick={() => open({ kind: 'store', secret })}>
+              Replace
+            </Button>
+            <Button variant="subtle" color="red" size="compact-xs" onClick={() => void remove(secret)}>
+              Delete
+            </Button>
+          </span>
         ),
       },
     ];
-  }, [run]);
+  }, [run, open]);
+}
+
+function Hosts({ secret: { hosts, needs_hosts } }: { secret: Secret }) {
+  if (!needs_hosts) {
+    return (
+      <span className="mono cut" title={hosts.join(', ')}>
+        {hosts.join(', ')}
+      </span>
+    );
+  }
+  const why =
+    'It was stored before secrets had hosts. It cannot be used until you replace it and name its hosts.';
+  return (
+    <Badge color="orange" variant="light" title={why}>
+      Needs hosts
+    </Badge>
+  );
+}
+
+function usersOf({ roles, uses }: Secret): string {
+  const who = roles.includes('member') ? 'Members and admins' : 'Admins';
+  return uses === null ? who : `${who}, for ${uses.join(', ')}`;
 }

@@ -8,7 +8,7 @@ import { listTenantTables, readLoginFacts, readServerFacts } from '../../../lib/
 import { readMigrations } from '../../../lib/postgres/migrate.ts';
 import { groupRoles, tenantRoles } from '../../../lib/postgres/roles.ts';
 import { readSchemaStateAs } from '../../../lib/postgres/schema-state.ts';
-import { listDrift, listOrphans } from './store.ts';
+import { countUnboundSecrets, listDrift, listOrphans } from './store.ts';
 
 export interface Finding extends Verdict {
   check: string;
@@ -179,6 +179,15 @@ export async function checkSecrets(config: Config): Promise<Verdict> {
     );
   }
   return ok('Tokens have a secret or public keys to be checked with');
+}
+
+export async function checkSecretHosts(client: pg.Client): Promise<Verdict> {
+  const { secrets, tenants } = await countUnboundSecrets(client);
+  if (secrets === 0) return ok('Every stored secret of a tenant names the hosts that it may be sent to');
+  return warn(
+    `Secrets without hosts, which cannot be used: ${secrets} (tenants: ${tenants})`,
+    'An admin of each tenant replaces them under Settings, Secrets, or with PUT /api/secrets/{name}.',
+  );
 }
 
 export async function checkDeadRows(client: pg.Client): Promise<Verdict> {

@@ -60,6 +60,7 @@ test('a sound installation passes every check', async () => {
     'vacuum',
     'orphans',
     'counters',
+    'secret hosts',
   ]);
   expect(code).toBe(0);
 });
@@ -160,6 +161,21 @@ test('rows without an owner are found in every table that no foreign key guards'
   expect(findings.get('orphans')).toMatchObject({ state: 'warn' });
   expect(findings.get('orphans')?.message).toContain('staging_id_resolution (of 1 that is gone)');
   expect(findings.get('orphans')?.message).toContain('scrape_references (of 2 that are gone)');
+});
+
+test('secrets from before they had hosts are counted, with what to do about them', async () => {
+  const tenantId = await newTenant(database);
+  await database.owner(
+    `insert into tenant_secrets (tenant_id, name, encrypted, updated_by, hosts)
+     values ($1, 'old', 'x', 'u', '{}'), ($1, 'new', 'x', 'u', '{api.example.com}')`,
+    [tenantId],
+  );
+  const { findings } = await examine({ DATABASE_URL: database.ownerUrl });
+  await database.owner('delete from tenant_secrets where tenant_id = $1', [tenantId]);
+  expect(findings.get('secret hosts')).toMatchObject({
+    state: 'warn',
+    message: 'Secrets without hosts, which cannot be used: 1 (tenants: 1)',
+  });
 });
 
 test('counters that differ from the rows are reported with both figures', async () => {

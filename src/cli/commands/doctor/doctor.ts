@@ -17,6 +17,7 @@ import {
   checkMigrations,
   checkOrphans,
   checkRowSecurity,
+  checkSecretHosts,
   checkSecrets,
   checkServer,
   checkStorage,
@@ -112,6 +113,7 @@ async function examineRows(kernelUrl: string): Promise<Finding[]> {
   return [
     await runCheck('orphans', () => withConnection(kernelUrl, checkOrphans)),
     await runCheck('counters', () => withConnection(kernelUrl, checkCounters)),
+    await runCheck('secret hosts', () => withConnection(kernelUrl, checkSecretHosts)),
   ];
 }
 

@@ -56,6 +56,18 @@ async function readOrphans(client: pg.Client): Promise<Orphans[]> {
   return found;
 }
 
+/** Tenants' secrets that cannot be used, because they were stored before secrets had hosts. */
+export async function countUnboundSecrets(client: pg.Client): Promise<{ secrets: number; tenants: number }> {
+  return seeingEveryTenant(client, async () => {
+    const { rows } = await client.query<{ secrets: number; tenants: number }>(
+      `select count(*)::int as secrets, count(distinct tenant_id)::int as tenants
+         from tenant_secrets
+        where hosts = '{}'`,
+    );
+    return rows[0] ?? { secrets: 0, tenants: 0 };
+  });
+}
+
 /** Only the newest, and none that is too large to be counted here. */
 const countedJobs = 100;
 const countedRows = 50_000;
