@@ -51,6 +51,64 @@ test('a member sees what is allowed and why the rest is hidden', async () => {
   await page.getByText('Only admins of the tenant see and change endpoints').waitFor();
 });
 
+test('a secret is stored with its hosts, and the form says which of them is wrong', async () => {
+  const tenantId = await newTenant(database);
+  await database.owner(
+    `insert into tenant_secrets (tenant_id, name, encrypted, updated_by) values ($1, 'from_before', 'x', 'u')`,
+    [tenantId],
+  );
+  const { page, watch } = await browser.open();
+  watch.expect(/400 \(Bad Request\).*\/api\/secrets\//);
+  await page.goto(await server.loginLink({ tenantId, role: 'admin' }));
+  await page.goto(`${server.url}/settings?tab=secrets`);
+  const table = page.getByRole('table', { name: 'Secrets' });
+  await table
+    .getByRole('row', { name: /from_before/ })
+    .getByText('Needs hosts')
+    .waitFor();
+
+  await page.getByRole('button', { name: 'Store a secret' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('provider_key');
+  await dialog.locator('input[type=password]').fill('a-value-of-a-secret');
+  await dialog.getByLabel('Hosts').fill('api.example.com\nhttps://example.com/v1');
+  await dialog.getByRole('button', { name: 'Store secret' }).click();
+  await dialog.getByText('must be a host or host:port').first().waitFor();
+  await dialog.getByLabel('Hosts').fill('api.example.com\nexample.com:8443');
+  await dialog.getByLabel('Members may use it').check();
+  await dialog.getByRole('button', { name: 'Store secret' }).click();
+  const row = table.getByRole('row', { name: /provider_key/ });
+  await row.getByText('api.example.com, example.com:8443').waitFor();
+  await row.getByText('Members and admins').waitFor();
+
+  await row.getByRole('button', { name: 'Change use' }).click();
+  await dialog.getByLabel('Members may use it').uncheck();
+  await dialog.getByLabel('Only for').fill('processor:http');
+  await dialog.getByRole('button', { name: 'Save changes' }).click();
+  await row.getByText('Admins, for processor:http').waitFor();
+});
+
+test('the form of a job lists the secrets that the person may use', async () => {
+  const tenantId = await newTenant(database);
+  await database.owner(
+    `insert into tenant_secrets (tenant_id, name, encrypted, updated_by, hosts, roles)
+     values ($1, 'of_admins', 'x', 'u', '{api.example.com}', '{}'),
+            ($1, 'of_members', 'x', 'u', '{api.example.com}', '{member}')`,
+    [tenantId],
+  );
+  for (const { role, names } of [
+    { role: 'member', names: ['of_members'] },
+    { role: 'admin', names: ['of_admins', 'of_members'] },
+  ] as const) {
+    const { page } = await browser.open();
+    await page.goto(await server.loginLink({ tenantId, role, userId: `user-${role}` }));
+    await page.goto(`${server.url}/items/new?processor=http`);
+    await page.getByRole('combobox', { name: 'Secret for the bearer token' }).click();
+    await page.getByRole('option', { name: 'of_members' }).waitFor();
+    expect(await page.getByRole('option').allInnerTexts()).toEqual(names);
+  }
+});
+
 test('an endpoint is created and tested, and its failed delivery is sent again', async () => {
   const tenantId = await newTenant(database);
   const { createServer } = await import('node:http');

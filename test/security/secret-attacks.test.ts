@@ -1,9 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { serveSite } from '../support/fakes/local-site.ts';
 import type { TestClaims } from '../support/servers/server.ts';
 import { useServerProcess } from '../support/servers/server-process.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { name, pair, provider, spellings, value } from './secret-provider.ts';
 import { Tally } from './tally.ts';
 
 // Attacks on stored secrets, over HTTP against the built product in a process of its own. Test servers are on this
@@ -13,10 +12,6 @@ const server = useServerProcess(database, {
   SLUICE_WORKER: 'false',
   SLUICE_BLOCK_PRIVATE_ADDRESSES: 'false',
 });
-
-const value = 'sk-7391/éa+b "quoted" & <tulip>';
-const name = 'provider_key';
-const pair = Buffer.from(`robot:${value}`).toString('base64');
 
 interface Told {
   status: number;
@@ -57,27 +52,6 @@ async function store({ admin }: People, body: object): Promise<void> {
   expect(told.status, told.text).toBe(204);
 }
 
-/** A server that keeps what it was sent, and answers as the handler says. */
-async function provider(handler: (request: IncomingMessage, response: ServerResponse) => void = sayOk) {
-  const seen: string[] = [];
-  const site = await serveSite('127.0.0.1', (request, response) => {
-    const pieces: Buffer[] = [];
-    request.on('data', (piece: Buffer) => pieces.push(piece));
-    request.on('end', () => {
-      const body = Buffer.concat(pieces).toString();
-      seen.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)} ${body}`);
-      handler(request, response);
-    });
-  });
-  const host = `127.0.0.1:${site.port}`;
-  return { seen, host, url: `http://${host}/rows` };
-}
-
-function sayOk(_request: IncomingMessage, response: ServerResponse): void {
-  response.setHeader('content-type', 'application/json');
-  response.end('{"ok":true}');
-}
-
 type Auth = Record<string, string>;
 const bearer: Auth = { type: 'bearer', secret: name };
 
@@ -112,24 +86,6 @@ async function runJob(
   };
 }
 
-/** Every spelling under which a provider could hand the value back. */
-const spellings = {
-  'the value': value,
-  'its JSON text': JSON.stringify(value).slice(1, -1),
-  'its JSON text with escaped slashes': JSON.stringify(value).slice(1, -1).replaceAll('/', '\\/'),
-  'its JSON text in ASCII': JSON.stringify(value)
-    .slice(1, -1)
-    .replace(/[^\x20-\x7e]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`),
-  'its URL encoding': encodeURIComponent(value),
-  'its URL encoding in lower case': encodeURIComponent(value).replace(/%../g, (code) => code.toLowerCase()),
-  'its form encoding': String(new URLSearchParams([['k', value]])).slice(2),
-  'its base64': Buffer.from(value).toString('base64'),
-  'its base64 for URLs': Buffer.from(value).toString('base64url'),
-  'its HTML text': value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
-  'a bearer header': `Bearer ${value}`,
-  'a basic pair': pair,
-  'the base64 of a bearer header': Buffer.from(`Bearer ${value}`).toString('base64'),
-};
 const tally = new Tally('secrets', 650);
 
 /** None of what may not be seen is in the text. */
@@ -316,6 +272,84 @@ test('only those who may use a secret see its name', async () => {
     );
     tally.ok(!(await ask(people.support, place)).text.includes(name), `support sees it in ${place}`);
   }
+});
+
+test('bases and adapters that would send a secret to a host it is not for are refused', async () => {
+  const people = await newPeople();
+  await store(people, {
+    hosts: ['api.example.com:443'],
+    uses: ['embedder:openai', 'adapter:s3', 'adapter:ftp'],
+  });
+  const embedder = { provider: 'openai', model: 'm', dimensions: 4, api_key_secret: name };
+  const keys = { access_key_id_secret: name, secret_access_key_secret: name };
+  const target = { kind: 'items' };
+  const adapter = '/api/ingestion/adapters/one';
+  const ftp = { kind: 'ftp', host: 'api.example.com', port: 21, password_secret: name, target };
+  const kb = (base_url: string) => ({ name: 'One', embedder: { ...embedder, base_url } });
+  const wrong = [
+    { path: '/api/knowledge', method: 'POST', body: kb('https://evil.example/v1') },
+    { path: '/api/knowledge', method: 'POST', body: kb('https://api.example.com:8443/v1') },
+    { path: '/api/knowledge', method: 'POST', body: kb('https://api.example.com.evil.example/v1') },
+    // Its bucket is a host of its own.
+    {
+      path: adapter,
+      method: 'PUT',
+      body: { kind: 's3', endpoint: 'https://api.example.com', bucket: 'abc', ...keys, target },
+    },
+    { path: adapter, method: 'PUT', body: ftp },
+    { path: adapter, method: 'PUT', body: { ...ftp, host: 'evil.example' } },
+  ];
+  for (const who of [people.admin, people.service]) {
+    for (const { path, ...asked } of wrong) {
+      const told = await ask(who, path, asked);
+      const isTheirs = who.role === 'admin' || path === '/api/knowledge';
+      tally.equal(
+        [told.status, told.body.code],
+        isTheirs ? [422, 'secret_host_not_allowed'] : [403, 'forbidden'],
+      );
+    }
+  }
+  const made = { method: 'POST', body: { kb_id: 'kb', ...kb('https://api.example.com/v1') } };
+  tally.equal((await ask(people.admin, '/api/knowledge', made)).status, 201);
+  const changed = { method: 'PATCH', body: { embedder: kb('https://evil.example/v1').embedder } };
+  tally.equal((await ask(people.admin, '/api/knowledge/kb', changed)).status, 422);
+  const other = await createJob(people.admin, 'https://api.example.com/');
+  tally.equal([other.status, other.body.code], [422, 'secret_use_not_allowed']);
+});
+
+test('what an embedder echoes is scrubbed from the state of its run, and a moved secret stops the run', async () => {
+  const people = await newPeople();
+  const vendor = await provider((request, response) => {
+    response.statusCode = 401;
+    const message = `Wrong key ${request.headers.authorization} ${Object.values(spellings).join(' ')}`;
+    response.end(JSON.stringify({ error: { message } }));
+  });
+  await store(people, { hosts: [vendor.host] });
+  const base = { provider: 'openai', model: 'm', dimensions: 4, api_key_secret: name };
+  const embedder = { ...base, base_url: `http://${vendor.host}/v1` };
+  const body = { kb_id: 'kb', name: 'One', embedder, sources: [{ type: 'text', content: 'A text.' }] };
+  await ask(people.admin, '/api/knowledge', { method: 'POST', body });
+  const run = async () => {
+    const started = await ask(people.admin, '/api/ingestion/jobs/kb/start', { method: 'POST' });
+    await ask(people.admin, `/api/jobs/${started.body.job_id}/kickoff?durationMs=20000`, { method: 'POST' });
+    return ask(people.member, '/api/ingestion/jobs/kb/status');
+  };
+  const echoed = await run();
+  tally.ok(vendor.seen.length > 0, 'the embedder was called');
+  tally.ok(
+    String(echoed.body.last_error).includes('[redacted]'),
+    'the message shows that something was removed',
+  );
+  assertClean(echoed.text, 'the state of the run');
+  const calls = vendor.seen.length;
+  await store(people, { hosts: ['api.example.com'] });
+  const moved = await run();
+  tally.equal(vendor.seen.length, calls);
+  tally.ok(/may not be sent/.test(String(moved.body.last_error)), `says why: ${moved.body.last_error}`);
+  tally.ok(
+    !moved.text.includes(name) && !moved.text.includes('api.example.com'),
+    'names neither secret nor hosts',
+  );
 });
 
 test('checked as much as it should', () => {

@@ -1,4 +1,4 @@
-import { Badge, Button } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { api } from '../../api/client.ts';
@@ -77,7 +77,7 @@ function useColumns(open: (opened: Opened) => void): Column<Secret>[] {
       {
         id: 'do',
         header: '',
-        width: 230,
+        width: 290,
         cell: (secret) => (
           <span className="row">
             <Button variant="subtle" size="compact-xs" onClick={() => open({ kind: 'change', secret })}>
@@ -106,11 +106,7 @@ function Hosts({ secret: { hosts, needs_hosts } }: { secret: Secret }) {
   }
   const why =
     'It was stored before secrets had hosts. It cannot be used until you replace it and name its hosts.';
-  return (
-    <Badge color="orange" variant="light" title={why}>
-      Needs hosts
-    </Badge>
-  );
+  return <strong title={why}>Needs hosts</strong>;
 }
 
 function usersOf({ roles, uses }: Secret): string {
