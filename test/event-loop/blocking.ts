@@ -5,6 +5,8 @@ import { afterAll } from 'vitest';
 
 /** A main thread that is blocked for longer keeps heartbeats, leases and all requests waiting. */
 export const longestBlockMs = 50;
+/** The same for megabytes of long rows: one row may have 4 MB, and is read and written as a whole. */
+export const longestRowBlockMs = 100;
 
 /** Measures how long the main thread of a server process is blocked; see blocking-probe.mjs. */
 export function useBlockingProbe() {

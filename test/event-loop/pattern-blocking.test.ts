@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { useServerProcess } from '../support/servers/server-process.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
-import { longestBlockMs, useBlockingProbe } from './blocking.ts';
+import { longestRowBlockMs, useBlockingProbe } from './blocking.ts';
 
 const blocking = useBlockingProbe();
 const database = useDatabase();
@@ -39,6 +39,6 @@ test.each(hostile)(
       await eventually(isOver, 'all rows have ended', 120_000);
     });
     expect(job.counts).toMatchObject({ ERROR: 20, PENDING: 0, PROCESSING: 0 });
-    expect(blocks[0] ?? 0).toBeLessThanOrEqual(longestBlockMs);
+    expect(blocks[0] ?? 0).toBeLessThanOrEqual(longestRowBlockMs);
   },
 );

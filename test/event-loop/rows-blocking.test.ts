@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { useServerProcess } from '../support/servers/server-process.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
-import { useBlockingProbe } from './blocking.ts';
+import { longestRowBlockMs, useBlockingProbe } from './blocking.ts';
 
 // Rows that are large, wide or many, from the request to their last result.
 vi.setConfig({ testTimeout: 300_000 });
@@ -10,9 +10,6 @@ vi.setConfig({ testTimeout: 300_000 });
 const blocking = useBlockingProbe();
 const database = useDatabase();
 const server = useServerProcess(database, blocking.env);
-
-/** One row may have 4 MB, and is written and read as a whole. */
-const longestRowBlockMs = 100;
 
 /** 30 MB; less is enough to see a blocked thread. */
 const flatRows = process.env.SLUICE_CHAOS === 'full' ? 300_000 : 50_000;
