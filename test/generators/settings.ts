@@ -5,6 +5,7 @@ export const badValues: Record<string, string> = {
   SLUICE_DATA_DIR: 'a\0b',
   DATABASE_URL: 'mysql://u:canary-pw@h/d',
   DATABASE_APP_URL: 'canary-pw not a url',
+  DATABASE_KERNEL_URL: 'canary-pw not a url',
   DATABASE_DIRECT_URL: 'http://u:canary-pw@h/d',
   DATABASE_POOL_SIZE: '0',
   STATEMENT_TIMEOUT_MS: '1.5',
