@@ -320,7 +320,7 @@ test('ingest batches shrink while inserts wait for a connection, and the log giv
   // Other tasks hold every connection of the pool, so that each insert has to queue for one.
   let isOver = false;
   const crowd = Array.from({ length: 20 }, async () => {
-    while (!isOver) await database.db.kernel((tx) => tx.client.query('select pg_sleep(0.02)'));
+    while (!isOver) await database.db.tenant(tenantId, (tx) => tx.client.query('select pg_sleep(0.02)'));
   });
   const from = logged.length;
   try {

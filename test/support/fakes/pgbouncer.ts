@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { kernelUrlFor } from '../../../src/lib/postgres/roles.ts';
 import { freePort } from './ports.ts';
 import { waitUntilReady } from './postgres-server.ts';
 
@@ -18,17 +19,16 @@ export function findPgBouncer(): string | null {
   return directories.map((directory) => path.join(directory, 'pgbouncer')).find(existsSync) ?? null;
 }
 
-/** pgbouncer in transaction mode in front of one database, for one login. */
+/** pgbouncer in transaction mode in front of one database, for the application's login and the kernel's. */
 export async function startPgBouncer(options: { program: string; databaseUrl: string }): Promise<PgBouncer> {
   const target = new URL(options.databaseUrl);
-  const [username, password, host] = [target.username, target.password, target.hostname].map(
-    decodeURIComponent,
-  );
+  const host = decodeURIComponent(target.hostname);
   const dir = await mkdtemp(path.join(tmpdir(), 'sluice-bouncer-'));
   await chmod(dir, 0o755);
   const port = await freePort();
   const database = target.pathname.slice(1);
-  await writeFile(path.join(dir, 'users.txt'), `"${username}" "${password}"\n`, { mode: 0o644 });
+  const users = [options.databaseUrl, kernelUrlFor(options.databaseUrl)].map(userLine).join('');
+  await writeFile(path.join(dir, 'users.txt'), users, { mode: 0o644 });
   await writeFile(
     path.join(dir, 'pgbouncer.ini'),
     `[databases]
@@ -63,6 +63,11 @@ server_reset_query_always = 0
       await rm(dir, { recursive: true, force: true });
     },
   };
+}
+
+function userLine(url: string): string {
+  const { username, password } = new URL(url);
+  return `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`;
 }
 
 function endOf(child: ChildProcess): Promise<string> {
