@@ -73,10 +73,10 @@ function wrapDatabase() {
   const transactions = new WeakMap();
   pg.Client.prototype.query = function query(...args) {
     const [config, values] = args;
-    const text = typeof config === 'string' ? config : (config.text ?? 'copy');
+    const text = textOf(config);
     if (/^begin\b/i.test(text)) transactions.set(this, false);
     const run = armed;
-    const isOurs = run !== null && (transactions.get(this) || namesTenant(text, config.values ?? values));
+    const isOurs = run !== null && (transactions.get(this) || namesTenant(text, valuesOf(config) ?? values));
     const label = `message: ${labelOf(text)}`;
     if (isOurs) {
       if (transactions.has(this)) transactions.set(this, true);
@@ -130,6 +130,16 @@ function answered(args, send, onAnswer) {
       throw error;
     },
   );
+}
+
+/** Several statements may be sent as one message. */
+function textOf(config) {
+  if (typeof config === 'string') return config;
+  return config.statements?.map(({ text }) => text).join(';\n') ?? config.text;
+}
+
+function valuesOf(config) {
+  return config.statements?.flatMap(({ values }) => values) ?? config.values;
 }
 
 function namesTenant(text, values) {
