@@ -35,6 +35,34 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.api_key_user()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+begin
+  if starts_with(new.created_by, 'api_key:') then
+    select k.user_id, k.role_issued_at
+      into new.user_id, new.role_issued_at
+      from api_keys k
+     where k.tenant_id = new.tenant_id
+       and k.key_id = substr(new.created_by, 9)::uuid;
+  else
+    new.user_id := new.created_by;
+  end if;
+  new.user_id := coalesce(new.user_id, new.created_by);
+  -- A session has the newest role of its user already.
+  new.role_issued_at := coalesce(
+    new.role_issued_at,
+    (select nullif(u.role_issued_at, '-infinity')
+       from users u
+      where u.tenant_id = new.tenant_id
+        and u.user_id = new.user_id),
+    clock_timestamp());
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.claim_jobs(p_worker uuid, p_pipelines text[], p_limit integer, p_lease_ms integer, p_tenant_limit integer, p_tenant text DEFAULT NULL::text, p_job uuid DEFAULT NULL::uuid, p_struck boolean DEFAULT false)
  RETURNS TABLE(claimed public.ingestion_jobs, was text)
  LANGUAGE plpgsql
@@ -870,7 +898,9 @@ create table public.api_keys (
   created_at timestamp with time zone default clock_timestamp() not null,
   expires_at timestamp with time zone,
   last_used_at timestamp with time zone,
-  revoked_at timestamp with time zone
+  revoked_at timestamp with time zone,
+  user_id text not null,
+  role_issued_at timestamp with time zone not null
 );
 
 create table public.campaigns (
@@ -1327,7 +1357,8 @@ create table public.login_links (
   user_id text not null,
   role text not null,
   expires_at timestamp with time zone not null,
-  used_at timestamp with time zone
+  used_at timestamp with time zone,
+  created_at timestamp with time zone default clock_timestamp() not null
 );
 
 create table public.rate_limits (
@@ -1433,7 +1464,8 @@ create table public.sessions (
   user_id text not null,
   role text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
-  expires_at timestamp with time zone not null
+  expires_at timestamp with time zone not null,
+  role_issued_at timestamp with time zone default clock_timestamp() not null
 );
 
 create table public.staging_id_resolution (
@@ -1532,7 +1564,12 @@ create table public.users (
   email text,
   disabled_at timestamp with time zone,
   created_at timestamp with time zone default clock_timestamp() not null,
-  last_seen_at timestamp with time zone default clock_timestamp() not null
+  last_seen_at timestamp with time zone default clock_timestamp() not null,
+  role_issued_at timestamp with time zone default '-infinity'::timestamp with time zone not null,
+  roles_issued text[] default '{}'::text[] not null,
+  role_since timestamp with time zone default clock_timestamp() not null,
+  operator_since timestamp with time zone,
+  disabled_by_operator boolean default false not null
 );
 
 create table public.webhook_cursors (
@@ -2188,6 +2225,8 @@ CREATE TRIGGER ad_sets_stay AFTER DELETE ON public.ad_sets REFERENCING OLD TABLE
 CREATE TRIGGER ads_keys_stay BEFORE UPDATE OF tenant_id, ad_id ON public.ads FOR EACH ROW EXECUTE FUNCTION public.keys_stay();
 
 CREATE TRIGGER ads_stay AFTER DELETE ON public.ads REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.parents_of_facts_stay();
+
+CREATE TRIGGER api_keys_have_a_user BEFORE INSERT ON public.api_keys FOR EACH ROW EXECUTE FUNCTION public.api_key_user();
 
 CREATE TRIGGER campaigns_keys_stay BEFORE UPDATE OF tenant_id, campaign_id ON public.campaigns FOR EACH ROW EXECUTE FUNCTION public.keys_stay();
 
@@ -2895,6 +2934,8 @@ grant execute on function public.analyze_items() to sluice_tenant;
 revoke execute on function public.analyze_staging() from public;
 grant execute on function public.analyze_staging() to sluice_kernel;
 grant execute on function public.analyze_staging() to sluice_tenant;
+
+grant execute on function public.api_key_user() to public;
 
 grant execute on function public.claim_jobs(uuid,text[],integer,integer,integer,text,uuid,boolean) to public;
 

@@ -271,7 +271,11 @@ async function makeLoginUrl(deps: {
   if (!deps.base.connections.embedded && !deps.options.showLoginLink) return null;
   const subject = { tenantId: 'default', userId: 'operator', role: 'operator' } as const;
   try {
-    await deps.authenticator.admissions.admit({ ...subject, via: 'session' });
+    await deps.authenticator.admissions.admit({
+      ...subject,
+      via: 'session',
+      issuedAtMs: systemClock.nowMs(),
+    });
   } catch (error) {
     // Somebody disabled this user or erased the tenant; the server still starts.
     if (isSluiceError(error) && error.kind === 'forbidden') return null;

@@ -174,7 +174,17 @@ export interface ApiKey {
   role: 'member' | 'admin' | 'support' | 'service' | 'operator';
   /** The first characters of the key */
   key_hint: string;
+  /** A user, or `api_key:` and the id of another key */
   created_by: string;
+  /** The user behind the key: who made it, or who made the key that made it */
+  user_id: string;
+  /** What it may do now: never more than the newest role of that user; null while suspended */
+  effective_role: 'member' | 'admin' | 'support' | 'service' | 'operator' | null;
+  /** Refused for as long as that user is disabled or has an unrelated role */
+  suspended: boolean;
+  suspended_because: string | null;
+  /** Belongs to an operator: only an operator can revoke it */
+  operator_only: boolean;
   created_at: string;
   expires_at: string | null;
   /** To the minute */
@@ -285,7 +295,17 @@ export interface CreatedApiKey {
   role: 'member' | 'admin' | 'support' | 'service' | 'operator';
   /** The first characters of the key */
   key_hint: string;
+  /** A user, or `api_key:` and the id of another key */
   created_by: string;
+  /** The user behind the key: who made it, or who made the key that made it */
+  user_id: string;
+  /** What it may do now: never more than the newest role of that user; null while suspended */
+  effective_role: 'member' | 'admin' | 'support' | 'service' | 'operator' | null;
+  /** Refused for as long as that user is disabled or has an unrelated role */
+  suspended: boolean;
+  suspended_because: string | null;
+  /** Belongs to an operator: only an operator can revoke it */
+  operator_only: boolean;
   created_at: string;
   expires_at: string | null;
   /** To the minute */
@@ -1052,6 +1072,8 @@ export interface User {
   email: string | null;
   disabled: boolean;
   disabled_at: string | null;
+  /** Has used a verified operator token: only an operator can change this user */
+  operator: boolean;
   created_at: string;
   last_seen_at: string;
 }
@@ -3199,14 +3221,16 @@ export interface Paths {
     };
   };
   '/api/users/{user_id}': {
-    /** Disable or enable a user; takes effect within ten seconds. Right: `user.manage`. */
+    /** Disable or enable a user, with the keys behind which they are; takes effect within ten seconds. Right: `user.manage`. */
     patch: {
       path: {
         user_id: string;
       };
       query: undefined;
       body: {
-        disabled: boolean;
+        disabled?: boolean;
+        /** Admins can change the user again, until the next operator token; for operators only */
+        operator?: false;
       };
       reply: User;
     };

@@ -9,7 +9,7 @@ import {
   timestamp,
 } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
-import { type CreatedApiKey, createApiKey } from '../../kernel/tenancy/api-keys.ts';
+import { type CreatedApiKey, createApiKey, standingOf } from '../../kernel/tenancy/api-keys.ts';
 import { listKeys, revokeKey } from '../../kernel/tenancy/service.ts';
 import { type ApiKey, isUsableId, roles } from '../../kernel/tenancy/types.ts';
 
@@ -21,7 +21,15 @@ const apiKeyReply = z
     name: z.string(),
     role: z.enum(roles),
     key_hint: z.string().describe('The first characters of the key'),
-    created_by: z.string(),
+    created_by: z.string().describe('A user, or `api_key:` and the id of another key'),
+    user_id: z.string().describe('The user behind the key: who made it, or who made the key that made it'),
+    effective_role: z
+      .enum(roles)
+      .nullable()
+      .describe('What it may do now: never more than the newest role of that user; null while suspended'),
+    suspended: z.boolean().describe('Refused for as long as that user is disabled or has an unrelated role'),
+    suspended_because: z.string().nullable(),
+    operator_only: z.boolean().describe('Belongs to an operator: only an operator can revoke it'),
     created_at: timestamp,
     expires_at: timestamp.nullable(),
     last_used_at: timestamp.nullable().describe('To the minute'),
@@ -33,11 +41,16 @@ const createdReply = apiKeyReply
   .meta({ id: 'CreatedApiKey' });
 
 function renderApiKey(key: ApiKey): z.output<typeof apiKeyReply> {
-  return shownAs(apiKeyReply, key);
+  return { ...shownAs(apiKeyReply, key), ...renderStanding(key) };
 }
 
 function renderCreated(created: CreatedApiKey): z.output<typeof createdReply> {
-  return shownAs(createdReply, created);
+  return { ...shownAs(createdReply, created), ...renderStanding(created) };
+}
+
+function renderStanding(key: ApiKey) {
+  const { role, because } = standingOf(key);
+  return { effective_role: role, suspended: role === null, suspended_because: because };
 }
 
 export const apiKeyRoutes: RouteModule = (app, { db, cursors }) => {
@@ -95,7 +108,7 @@ export const apiKeyRoutes: RouteModule = (app, { db, cursors }) => {
       response: { 204: z.null().describe('Revoked'), ...problems(404) },
     },
     handler: async (request, reply) => {
-      await revokeKey(db, { tenantId: principalOf(request).tenantId, keyId: request.params.key_id });
+      await revokeKey(db, { principal: principalOf(request), keyId: request.params.key_id });
       return reply.code(204).send(null);
     },
   });

@@ -10,7 +10,7 @@ import {
 } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
 import type { Admissions } from '../../kernel/tenancy/provisioning.ts';
-import { listUsers, setUserDisabled } from '../../kernel/tenancy/service.ts';
+import { changeUser, listUsers } from '../../kernel/tenancy/service.ts';
 import { isUsableId, roles, type User } from '../../kernel/tenancy/types.ts';
 
 const tags = ['users'];
@@ -23,13 +23,20 @@ const userReply = z
     email: z.string().nullable(),
     disabled: z.boolean(),
     disabled_at: timestamp.nullable(),
+    operator: z
+      .boolean()
+      .describe('Has used a verified operator token: only an operator can change this user'),
     created_at: timestamp,
     last_seen_at: timestamp,
   })
   .meta({ id: 'User' });
 
 function renderUser(user: User): z.output<typeof userReply> {
-  return { ...shownAs(userReply, user), disabled: user.disabledAt !== null };
+  return {
+    ...shownAs(userReply, user),
+    disabled: user.disabledAt !== null,
+    operator: user.operatorSince !== null,
+  };
 }
 
 /** Users appear with their first token; here they are listed, disabled and enabled. */
@@ -58,16 +65,25 @@ export function userRoutes(admissions: Admissions): RouteModule {
       config: { action: 'user.manage' },
       schema: {
         tags,
-        summary: 'Disable or enable a user; takes effect within ten seconds',
+        summary:
+          'Disable or enable a user, with the keys behind which they are; takes effect within ten seconds',
         params: z.strictObject({ user_id: z.string().refine(isUsableId, 'is not a possible user id') }),
-        body: z.strictObject({ disabled: z.boolean() }),
+        body: z
+          .strictObject({
+            disabled: z.boolean().optional(),
+            operator: z
+              .literal(false)
+              .optional()
+              .describe(
+                'Admins can change the user again, until the next operator token; for operators only',
+              ),
+          })
+          .refine((body) => Object.keys(body).length > 0, 'must name what to change'),
         response: { 200: userReply, ...problems(404, 413, 415) },
       },
       handler: async (request) => {
         const change = { principal: principalOf(request), userId: request.params.user_id };
-        return renderUser(
-          await setUserDisabled({ db, admissions }, { ...change, disabled: request.body.disabled }),
-        );
+        return renderUser(await changeUser({ db, admissions }, { ...change, ...request.body }));
       },
     });
   };

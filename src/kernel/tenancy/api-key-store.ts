@@ -2,9 +2,18 @@ import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
 import type { ApiKey, PageRequest, Role } from './types.ts';
 
+/** The user’s role, if it was issued after the key’s. Tokens count seconds, so within one the row’s own times decide. */
+const newerUserRole = sql`
+  case
+    when u.role_issued_at > k.role_issued_at
+      or (u.role_issued_at = k.role_issued_at and u.role_since > k.created_at)
+    then u.role
+  end`;
 const apiKeyColumns = sql`
-  key_id as "keyId", name, role, key_hint as "keyHint", created_by as "createdBy", created_at as "createdAt",
-  expires_at as "expiresAt", last_used_at as "lastUsedAt", revoked_at as "revokedAt"`;
+  k.key_id as "keyId", k.name, k.role, k.key_hint as "keyHint", k.created_by as "createdBy", k.user_id as "userId",
+  ${newerUserRole} as "userRole", u.disabled_at as "userDisabledAt",
+  k.role = 'operator' or u.operator_since is not null as "operatorOnly", k.created_at as "createdAt",
+  k.expires_at as "expiresAt", k.last_used_at as "lastUsedAt", k.revoked_at as "revokedAt"`;
 
 export interface NewApiKey {
   tenantId: string;
@@ -14,18 +23,26 @@ export interface NewApiKey {
   keyHash: Buffer;
   keyHint: string;
   createdBy: string;
+  /** Null for a session or a key, whose role is the newest one at this moment. */
+  issuedAt: Date | null;
   expiresAt: Date | null;
 }
 
 /** Null when the expiry is not in the future by the database's clock. */
 export function insertApiKey(tx: Tx, key: NewApiKey): Promise<ApiKey | null> {
   return tx.find<ApiKey>(sql`
-    insert into api_keys (tenant_id, key_id, name, role, key_hash, key_hint, created_by, expires_at)
-    select ${key.tenantId}, ${key.keyId}, ${key.name}, ${key.role}, ${key.keyHash}, ${key.keyHint},
-           ${key.createdBy}, ${key.expiresAt}::timestamptz
-     where ${key.expiresAt}::timestamptz is null
-        or ${key.expiresAt}::timestamptz > clock_timestamp()
-    returning ${apiKeyColumns}`);
+    with made as (
+      insert into api_keys (
+        tenant_id, key_id, name, role, key_hash, key_hint, created_by, role_issued_at, expires_at)
+      select ${key.tenantId}, ${key.keyId}, ${key.name}, ${key.role}, ${key.keyHash}, ${key.keyHint},
+             ${key.createdBy}, ${key.issuedAt}::timestamptz, ${key.expiresAt}::timestamptz
+       where ${key.expiresAt}::timestamptz is null
+          or ${key.expiresAt}::timestamptz > clock_timestamp()
+      returning *
+    )
+    select ${apiKeyColumns}
+      from made k
+      left join users u on u.tenant_id = k.tenant_id and u.user_id = k.user_id`);
 }
 
 export function listApiKeys(
@@ -34,47 +51,74 @@ export function listApiKeys(
 ): Promise<ApiKey[]> {
   return tx.rows<ApiKey>(sql`
     select ${apiKeyColumns}
-      from api_keys
-     where tenant_id = ${tenantId}
-       and (${after}::uuid is null or key_id > ${after}::uuid)
-     order by key_id
+      from api_keys k
+      left join users u on u.tenant_id = k.tenant_id and u.user_id = k.user_id
+     where k.tenant_id = ${tenantId}
+       and (${after}::uuid is null or k.key_id > ${after}::uuid)
+     order by k.key_id
      limit ${limit}`);
+}
+
+export function findApiKey(
+  tx: Tx,
+  { tenantId, keyId }: { tenantId: string; keyId: string },
+): Promise<ApiKey | null> {
+  return tx.find<ApiKey>(sql`
+    select ${apiKeyColumns}
+      from api_keys k
+      left join users u on u.tenant_id = k.tenant_id and u.user_id = k.user_id
+     where k.tenant_id = ${tenantId}
+       and k.key_id = ${keyId}`);
 }
 
 export async function revokeApiKey(
   tx: Tx,
   { tenantId, keyId }: { tenantId: string; keyId: string },
-): Promise<boolean> {
-  const updated = await tx.run(sql`
+): Promise<void> {
+  await tx.run(sql`
     update api_keys
        set revoked_at = coalesce(revoked_at, clock_timestamp())
      where tenant_id = ${tenantId}
        and key_id = ${keyId}`);
-  return updated === 1;
 }
 
-export interface UsableApiKey {
+export interface UsableApiKey
+  extends Pick<ApiKey, 'keyId' | 'name' | 'role' | 'userId' | 'userRole' | 'userDisabledAt'> {
   tenantId: string;
-  keyId: string;
-  name: string;
-  role: Role;
   keyHash: Buffer;
   touchDue: boolean;
 }
 
+const usableColumns = sql`
+  k.tenant_id as "tenantId", k.key_id as "keyId", k.name, k.role, k.key_hash as "keyHash", k.user_id as "userId",
+  ${newerUserRole} as "userRole", u.disabled_at as "userDisabledAt",
+  coalesce(k.last_used_at < clock_timestamp() - interval '1 minute', true) as "touchDue"`;
+const notEnded = sql`
+  k.revoked_at is null
+       and (k.expires_at is null or k.expires_at > clock_timestamp())`;
+
 /** Crosses tenants (the key names its own), so it runs under the kernel role. */
 export function findUsableApiKey(tx: Tx, keyHash: Buffer): Promise<UsableApiKey | null> {
   return tx.find<UsableApiKey>(sql`
-    select tenant_id as "tenantId",
-           key_id as "keyId",
-           name,
-           role,
-           key_hash as "keyHash",
-           coalesce(last_used_at < clock_timestamp() - interval '1 minute', true) as "touchDue"
-      from api_keys
-     where key_hash = ${keyHash}
-       and revoked_at is null
-       and (expires_at is null or expires_at > clock_timestamp())`);
+    select ${usableColumns}
+      from api_keys k
+      left join users u on u.tenant_id = k.tenant_id and u.user_id = k.user_id
+     where k.key_hash = ${keyHash}
+       and ${notEnded}`);
+}
+
+/** The key that started a session. */
+export function findUsableApiKeyById(
+  tx: Tx,
+  { tenantId, keyId }: { tenantId: string; keyId: string },
+): Promise<UsableApiKey | null> {
+  return tx.find<UsableApiKey>(sql`
+    select ${usableColumns}
+      from api_keys k
+      left join users u on u.tenant_id = k.tenant_id and u.user_id = k.user_id
+     where k.tenant_id = ${tenantId}
+       and k.key_id = ${keyId}
+       and ${notEnded}`);
 }
 
 export async function touchApiKey(

@@ -51,8 +51,8 @@ describe('an API key', () => {
 
   test('works no more once it is revoked or expired', async () => {
     const revoked = await newKey();
-    await revokeKey(database.db, { tenantId: revoked.principal.tenantId, keyId: revoked.created.keyId });
-    await revokeKey(database.db, { tenantId: revoked.principal.tenantId, keyId: revoked.created.keyId });
+    await revokeKey(database.db, { principal: revoked.principal, keyId: revoked.created.keyId });
+    await revokeKey(database.db, { principal: revoked.principal, keyId: revoked.created.keyId });
     const expired = await newKey();
     await database.owner('update api_keys set expires_at = now() where key_id = $1', [expired.created.keyId]);
     for (const { created } of [revoked, expired]) {
@@ -65,7 +65,9 @@ describe('an API key', () => {
   test('cannot be revoked by another tenant', async () => {
     const { created } = await newKey();
     const tenantId = await newTenant(database);
-    await expect(revokeKey(database.db, { tenantId, keyId: created.keyId })).rejects.toMatchObject({
+    await expect(
+      revokeKey(database.db, { principal: { tenantId, role: 'admin' }, keyId: created.keyId }),
+    ).rejects.toMatchObject({
       code: 'api_key_not_found',
     });
     expect((await findApiKeyPrincipal(database.db, created.key)).role).toBe('service');

@@ -3,7 +3,7 @@ import { newId, newSecret } from '../../lib/ids.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import { findUsableApiKey, insertApiKey, touchApiKey } from './api-key-store.ts';
 import { tenancyErrors } from './errors.ts';
-import { grantableRoles } from './rights.ts';
+import { grantableRoles, lowerRole } from './rights.ts';
 import { type ApiKey, apiKeyUserPrefix, type BeforeCommit, type Principal, type Role } from './types.ts';
 
 export const apiKeyPrefix = 'slk_';
@@ -40,6 +40,7 @@ export async function createApiKey(
       keyHash: hashOf(key),
       keyHint: key.slice(0, apiKeyPrefix.length + 4),
       createdBy: principal.userId,
+      issuedAt: principal.issuedAtMs === undefined ? null : new Date(principal.issuedAtMs),
       expiresAt,
     });
     if (!stored) {
@@ -69,10 +70,33 @@ export async function findApiKeyPrincipal(db: Database, presented: string): Prom
   return {
     tenantId: key.tenantId,
     userId: `${apiKeyUserPrefix}${key.keyId}`,
-    role: key.role,
+    role: roleOfKey(key),
     via: 'api_key',
     name: key.name,
   };
+}
+
+/** What a key may do now: its own role, but never more than the newest role of the user behind it. */
+export function roleOfKey(key: KeyStanding): Role {
+  const { role, because } = standingOf(key);
+  if (role !== null) return role;
+  throw tenancyErrors.raise.api_key_suspended(`The API key is suspended. ${because}`);
+}
+
+type KeyStanding = Pick<ApiKey, 'role' | 'userId' | 'userRole' | 'userDisabledAt'>;
+
+/** Without a role the key is suspended, and `because` says why. */
+export function standingOf({ role, userId, userRole, userDisabledAt }: KeyStanding): {
+  role: Role | null;
+  because: string | null;
+} {
+  if (userDisabledAt !== null) {
+    return { role: null, because: `The user ${userId}, who is behind this key, is disabled` };
+  }
+  const lower = userRole === null ? role : lowerRole(role, userRole);
+  if (lower !== null) return { role: lower, because: null };
+  const because = `The user ${userId}, who is behind this key, now has the role ${userRole}, which has no part of ${role}`;
+  return { role: null, because };
 }
 
 function hashOf(key: string): Buffer {

@@ -21,13 +21,18 @@ export const tenancyErrors = defineErrors({
     'The API key is not accepted',
     'Check that the key is complete; if it expired or was revoked, create a new one under /api/api-keys.',
   ),
+  api_key_suspended: unauthenticated(
+    'The API key is suspended',
+    'It works again when the user behind it is enabled and has a role that covers the key’s. Ask an admin, or use ' +
+      'another key.',
+  ),
   invalid_session: unauthenticated(
     'The session has ended',
-    'Log in again with a new login link (the server prints one at its start), or send a token.',
+    'Log in again with a new login link (`sluice login` prints one), or send a token.',
   ),
   login_link_refused: unauthenticated(
     'The login link is not valid',
-    'A link works once and for 30 minutes. Ask for a new one.',
+    'A link works once and for 30 minutes. `sluice login` prints a new one.',
   ),
   identity_provider_unavailable: transient(
     'The identity provider’s keys cannot be fetched',
@@ -56,9 +61,13 @@ export const tenancyErrors = defineErrors({
   ),
   user_not_changeable: forbidden(
     'You cannot change this user',
-    'You cannot disable yourself, and only an operator can disable an operator.',
+    'You cannot disable yourself, and only an operator can change an operator.',
   ),
   api_key_not_found: notFound('There is no such API key', 'List the keys with GET /api/api-keys.'),
+  operator_only: forbidden(
+    'Only an operator can change this',
+    'It belongs to an operator. Ask an operator to do it.',
+  ),
   role_not_grantable: forbidden(
     'A key cannot have this role',
     'A key has at most its creator’s rights; see docs/roles.md.',
@@ -68,3 +77,7 @@ export const tenancyErrors = defineErrors({
     'Give a later expires_at, or leave it out for a key without an end.',
   ),
 });
+
+export function userDisabled(userId: string, disabledAt: Date): Error {
+  return tenancyErrors.raise.user_disabled(`The user ${userId} was disabled on ${disabledAt.toISOString()}`);
+}

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { newId } from '../../lib/ids.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
 import type { Clock } from '../../lib/timing/clock.ts';
-import { tenancyErrors } from './errors.ts';
+import { tenancyErrors, userDisabled } from './errors.ts';
 import {
   type Admission,
   findAdmission,
   insertTenantIfMissing,
   insertWorkspace,
   isTenantErased,
+  touchUser,
   upsertUser,
 } from './store.ts';
 import { isPlainId, type Plan, type Principal, plainIdRule } from './types.ts';
@@ -48,7 +49,7 @@ export function createAdmissions(db: Database, clock: Clock): Admissions {
       const key = admissionKey(principal);
       const known = admitted.get(key);
       if (known && known.untilMs > clock.nowMs()) return;
-      await db.kernel((tx) => provision(tx, principal));
+      await db.kernel((tx) => provision(tx, principal, issuedAtOf(principal, clock)));
       remember(key, principal);
     },
     forget: (tenantId, userId) => forgetWhere((p) => p.tenantId === tenantId && p.userId === userId),
@@ -89,25 +90,40 @@ export function tenantHashOf(tenantId: string): string {
   return createHash('sha256').update(tenantId).digest('hex');
 }
 
-async function provision(tx: Tx, principal: Principal): Promise<void> {
+/** Null for a session, which follows what tokens have stated. */
+function issuedAtOf({ issuedAtMs, via }: Principal, clock: Clock): Date | null {
+  if (issuedAtMs !== undefined) return new Date(issuedAtMs);
+  return via === 'session' ? null : new Date(clock.nowMs());
+}
+
+async function provision(tx: Tx, principal: Principal, issuedAt: Date | null): Promise<void> {
   const { tenantId } = principal;
-  const known = await findAdmission(tx, principal);
+  const known = await findAdmission(tx, principal, issuedAt);
   if (!known) await provisionTenant(tx, { tenantId, name: tenantId, plan: 'free' });
-  const { disabledAt } = known && !isWorthAWrite(known, principal) ? known : await upsertUser(tx, principal);
-  if (disabledAt === null) return;
-  throw tenancyErrors.raise.user_disabled(
-    `The user ${principal.userId} was disabled on ${disabledAt.toISOString()}`,
-  );
+  const { disabledAt } = await recordUser(tx, { known, principal, issuedAt });
+  if (disabledAt !== null) throw userDisabled(principal.userId, disabledAt);
+}
+
+async function recordUser(
+  tx: Tx,
+  { known, principal, issuedAt }: { known: Admission | null; principal: Principal; issuedAt: Date | null },
+): Promise<{ disabledAt: Date | null }> {
+  if (!known?.userKnown) return upsertUser(tx, principal, issuedAt ?? new Date(0));
+  if (issuedAt === null) {
+    if (known.stale) await touchUser(tx, principal);
+    return known;
+  }
+  return isWorthAWrite(known, principal) ? upsertUser(tx, principal, issuedAt) : known;
 }
 
 function isWorthAWrite(known: Admission, principal: Principal): boolean {
-  if (!known.userKnown || known.stale || known.role !== principal.role) return true;
+  if (known.isNews || known.stale) return true;
   if (principal.name !== undefined && principal.name !== known.name) return true;
   return principal.email !== undefined && principal.email !== known.email;
 }
 
 /** Ids hold no control characters, so the separator cannot be part of one. */
 function admissionKey(principal: Principal): string {
-  const { tenantId, userId, role, name, email } = principal;
-  return [tenantId, userId, role, name ?? '', email ?? ''].join('\0');
+  const { tenantId, userId, role, name, email, issuedAtMs } = principal;
+  return [tenantId, userId, role, name ?? '', email ?? '', issuedAtMs ?? ''].join('\0');
 }

@@ -24,8 +24,14 @@ export const rights = {
   'workspace.read': { roles: everyone, meaning: 'list workspaces' },
   'workspace.manage': { roles: administration, meaning: 'create, rename and delete workspaces' },
   'user.read': { roles: administration, meaning: 'list users' },
-  'user.manage': { roles: administration, meaning: 'disable and enable users' },
-  'api_key.manage': { roles: administration, meaning: 'list, create and revoke API keys' },
+  'user.manage': {
+    roles: administration,
+    meaning: 'disable and enable users and with them the keys they made (operators: only an operator)',
+  },
+  'api_key.manage': {
+    roles: administration,
+    meaning: 'list, create and revoke API keys (an operator’s: only an operator)',
+  },
   'session.end': { roles: everyone, meaning: 'log out' },
   'job.read': { roles: everyone, meaning: 'see jobs (a member: only their own)' },
   'job.control': {
@@ -95,6 +101,21 @@ export function can(role: Role, action: Action): boolean {
 
 export function rightsOf(role: Role): Action[] {
   return actions.filter((action) => can(role, action));
+}
+
+/** What is left of a role when it may not exceed another one. `service` has every right of a member. */
+const within: Record<Role, readonly Role[]> = {
+  operator: roles,
+  admin: ['admin', 'service', 'member'],
+  service: ['service', 'member'],
+  support: ['support'],
+  member: ['member'],
+};
+
+/** The lower of two roles; null when neither includes the other. */
+export function lowerRole(one: Role, other: Role): Role | null {
+  if (within[other].includes(one)) return one;
+  return within[one].includes(other) ? other : null;
 }
 
 /** Which roles a principal may give to an API key: never more than it has itself. */

@@ -107,9 +107,9 @@ describe('users', () => {
     const { tenantId, deps } = await twoUsers('member');
     const bob = principalOf(tenantId, 'member', 'bob');
     const change = { principal: principalOf(tenantId), userId: 'bob' };
-    expect((await service.setUserDisabled(deps, { ...change, disabled: true })).disabledAt).not.toBeNull();
+    expect((await service.changeUser(deps, { ...change, disabled: true })).disabledAt).not.toBeNull();
     await expect(deps.admissions.admit(bob)).rejects.toMatchObject({ code: 'user_disabled' });
-    await service.setUserDisabled(deps, { ...change, disabled: false });
+    await service.changeUser(deps, { ...change, disabled: false });
     await deps.admissions.admit(bob);
   });
 
@@ -118,7 +118,7 @@ describe('users', () => {
     const principal = principalOf(tenantId);
     const refused = { code: 'user_not_changeable' };
     const disable = (by: Principal, userId: string) =>
-      service.setUserDisabled(deps, { principal: by, userId, disabled: true });
+      service.changeUser(deps, { principal: by, userId, disabled: true });
     await expect(disable(principal, 'ada')).rejects.toMatchObject(refused);
     await expect(disable(principal, 'bob')).rejects.toMatchObject(refused);
     const stranger = principalOf(await newTenant(database), 'operator', 'eve');

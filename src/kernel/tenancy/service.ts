@@ -1,7 +1,7 @@
 import { newId } from '../../lib/ids.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import type { Clock } from '../../lib/timing/clock.ts';
-import { listApiKeys, revokeApiKey } from './api-key-store.ts';
+import { findApiKey, listApiKeys, revokeApiKey } from './api-key-store.ts';
 import { apiKeyPrefix, findApiKeyPrincipal } from './api-keys.ts';
 import { tenancyErrors } from './errors.ts';
 import { type Admissions, createAdmissions, provisionTenant } from './provisioning.ts';
@@ -52,7 +52,8 @@ export function createAuthenticator(options: {
     if (presented.startsWith(apiKeyPrefix)) {
       return { principal: await findApiKeyPrincipal(db, presented), endsAtMs: Number.POSITIVE_INFINITY };
     }
-    const { principal, expiresAtMs } = await verifier.verifyWithExpiry(presented);
+    const { principal: named, expiresAtMs, issuedAtMs } = await verifier.verifyWithTimes(presented);
+    const principal = { ...named, issuedAtMs };
     await admissions.admit(principal);
     return { principal, endsAtMs: expiresAtMs };
   }
@@ -167,22 +168,23 @@ export function listUsers(db: Database, tenantId: string, page: PageRequest): Pr
   return db.tenant(tenantId, (tx) => store.listUsers(tx, { tenantId, ...page }));
 }
 
-export async function setUserDisabled(
+export async function changeUser(
   { db, admissions }: { db: Database; admissions: Admissions },
-  { principal, userId, disabled }: { principal: Principal; userId: string; disabled: boolean },
+  { principal, userId, disabled, operator }: Omit<store.UserChange, 'tenantId'> & { principal: Principal },
 ): Promise<User> {
   const { tenantId } = principal;
-  if (disabled && userId === principal.userId) {
+  if (disabled === true && userId === principal.userId) {
     throw tenancyErrors.raise.user_not_changeable('You cannot disable yourself');
   }
+  const byOperator = principal.role === 'operator';
   const changed = await db.tenant(tenantId, async (tx) => {
-    const user = (await store.findUser(tx, { tenantId, userId })) ?? missingUser(userId);
-    if (user.role === 'operator' && principal.role !== 'operator') {
+    const user = (await store.lockUser(tx, { tenantId, userId })) ?? missingUser(userId);
+    if (user.operatorSince !== null && !byOperator) {
       throw tenancyErrors.raise.user_not_changeable(
-        `The user ${userId} is an operator; you are ${principal.role}`,
+        `The user ${userId} is an operator, whom only an operator can change; you are ${principal.role}`,
       );
     }
-    return store.setUserDisabled(tx, { tenantId, userId, disabled });
+    return store.updateUser(tx, { tenantId, userId, disabled, operator, byOperator });
   });
   admissions.forget(tenantId, userId);
   return changed ?? missingUser(userId);
@@ -195,10 +197,19 @@ export function listKeys(db: Database, tenantId: string, page: PageRequest): Pro
 /** Revoking a key twice is no error. */
 export async function revokeKey(
   db: Database,
-  { tenantId, keyId }: { tenantId: string; keyId: string },
+  { principal, keyId }: { principal: Pick<Principal, 'tenantId' | 'role'>; keyId: string },
 ): Promise<void> {
-  const revoked = await db.tenant(tenantId, (tx) => revokeApiKey(tx, { tenantId, keyId }));
-  if (!revoked) throw tenancyErrors.raise.api_key_not_found(`There is no API key ${keyId}`);
+  const { tenantId, role } = principal;
+  await db.tenant(tenantId, async (tx) => {
+    const key = await findApiKey(tx, { tenantId, keyId });
+    if (!key) throw tenancyErrors.raise.api_key_not_found(`There is no API key ${keyId}`);
+    if (key.operatorOnly && role !== 'operator') {
+      throw tenancyErrors.raise.operator_only(
+        `The API key ${keyId} belongs to an operator, so only an operator can revoke it; you are ${role}`,
+      );
+    }
+    await revokeApiKey(tx, { tenantId, keyId });
+  });
 }
 
 function missingTenant(tenantId: string): never {

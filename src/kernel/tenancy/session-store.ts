@@ -1,6 +1,6 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
-import { apiKeyUserPrefix, type Role } from './types.ts';
+import type { Role } from './types.ts';
 
 /** Whom a login link or session stands for. */
 export interface SessionSubject {
@@ -20,41 +20,50 @@ export async function insertLoginLink(
 }
 
 /** One guarded update: of any number of simultaneous uses one gets the row. */
-export function useLoginLink(tx: Tx, codeHash: Buffer): Promise<SessionSubject | null> {
-  return tx.find<SessionSubject>(sql`
+export function useLoginLink(
+  tx: Tx,
+  codeHash: Buffer,
+): Promise<(SessionSubject & { issuedAt: Date }) | null> {
+  return tx.find<SessionSubject & { issuedAt: Date }>(sql`
     update login_links
        set used_at = clock_timestamp()
      where code_hash = ${codeHash}
        and used_at is null
        and expires_at > clock_timestamp()
-    returning tenant_id as "tenantId", user_id as "userId", role`);
+    returning tenant_id as "tenantId", user_id as "userId", role, created_at as "issuedAt"`);
 }
 
 export async function insertSession(
   tx: Tx,
-  session: SessionSubject & { sessionHash: Buffer; lifetimeSeconds: number },
+  session: SessionSubject & { issuedAt: Date | null; sessionHash: Buffer; lifetimeSeconds: number },
 ): Promise<void> {
   await tx.run(sql`
-    insert into sessions (tenant_id, session_hash, user_id, role, expires_at)
+    insert into sessions (tenant_id, session_hash, user_id, role, role_issued_at, expires_at)
     values (${session.tenantId}, ${session.sessionHash}, ${session.userId}, ${session.role},
+            coalesce(${session.issuedAt}::timestamptz, clock_timestamp()),
             clock_timestamp() + make_interval(secs => ${session.lifetimeSeconds}))`);
 }
 
-/** A session that was started with an API key ends with the key. */
-export function findSession(tx: Tx, sessionHash: Buffer): Promise<SessionSubject | null> {
-  return tx.find<SessionSubject>(sql`
-    select s.tenant_id as "tenantId", s.user_id as "userId", s.role
+export interface FoundSession extends SessionSubject {
+  userDisabledAt: Date | null;
+}
+
+/** The role is the user's newest one: the session's own, or one that was issued later. */
+export function findSession(tx: Tx, sessionHash: Buffer): Promise<FoundSession | null> {
+  return tx.find<FoundSession>(sql`
+    select s.tenant_id as "tenantId",
+           s.user_id as "userId",
+           case
+             when u.role_issued_at > s.role_issued_at
+               or (u.role_issued_at = s.role_issued_at and u.role_since > s.created_at)
+             then u.role
+             else s.role
+           end as role,
+           u.disabled_at as "userDisabledAt"
       from sessions s
+      left join users u on u.tenant_id = s.tenant_id and u.user_id = s.user_id
      where s.session_hash = ${sessionHash}
-       and s.expires_at > clock_timestamp()
-       and (not starts_with(s.user_id, ${apiKeyUserPrefix})
-            or exists (
-              select
-                from api_keys k
-               where k.tenant_id = s.tenant_id
-                 and k.key_id::text = substr(s.user_id, ${apiKeyUserPrefix.length + 1})
-                 and k.revoked_at is null
-                 and (k.expires_at is null or k.expires_at > clock_timestamp())))`);
+       and s.expires_at > clock_timestamp()`);
 }
 
 export async function deleteSession(tx: Tx, sessionHash: Buffer): Promise<void> {

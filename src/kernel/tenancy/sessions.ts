@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto';
 import { newSecret } from '../../lib/ids.ts';
-import type { Database } from '../../lib/postgres/db.ts';
-import { tenancyErrors } from './errors.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
+import { findUsableApiKeyById } from './api-key-store.ts';
+import { roleOfKey } from './api-keys.ts';
+import { tenancyErrors, userDisabled } from './errors.ts';
 import {
   deleteEnded,
   deleteSession,
+  type FoundSession,
   findSession,
   insertLoginLink,
   insertSession,
   type SessionSubject,
   useLoginLink,
 } from './session-store.ts';
-import type { Principal } from './types.ts';
+import { apiKeyUserPrefix, type Principal } from './types.ts';
 
 export const sessionLifetimeSeconds = 12 * 3600;
 const linkLifetimeSeconds = 30 * 60;
@@ -30,12 +33,14 @@ export async function createLoginLink(db: Database, subject: SessionSubject): Pr
 /** Starts a session for a user who is authenticated already. Returns the value of the session cookie. */
 export async function startSessionFor(
   db: Database,
-  { tenantId, userId, role }: SessionSubject,
+  { tenantId, userId, role, issuedAtMs }: SessionSubject & Pick<Principal, 'issuedAtMs'>,
   lifetimeSeconds: number,
 ): Promise<string> {
   const session = newSecret();
+  const issuedAt = issuedAtMs === undefined ? null : new Date(issuedAtMs);
   await db.kernel(async (tx) => {
-    await insertSession(tx, { tenantId, userId, role, sessionHash: hashOf(session), lifetimeSeconds });
+    const sessionHash = hashOf(session);
+    await insertSession(tx, { tenantId, userId, role, issuedAt, sessionHash, lifetimeSeconds });
     await deleteEnded(tx, endedBatch);
   });
   return session;
@@ -63,12 +68,25 @@ export async function startSession(db: Database, code: string): Promise<string> 
   );
 }
 
+/** Checks the user and the key behind the session every time: what they lose, it loses at once. */
 export async function findSessionPrincipal(db: Database, session: string): Promise<Principal> {
-  const subject = secretShape.test(session)
-    ? await db.kernel((tx) => findSession(tx, hashOf(session)))
+  const found = secretShape.test(session)
+    ? await db.kernel(async (tx) => {
+        const subject = await findSession(tx, hashOf(session));
+        return subject?.userId.startsWith(apiKeyUserPrefix) ? withRoleOfKey(tx, subject) : subject;
+      })
     : null;
-  if (subject) return { ...subject, via: 'session' };
-  throw tenancyErrors.raise.invalid_session('The session is unknown or has ended');
+  if (!found) throw tenancyErrors.raise.invalid_session('The session is unknown or has ended');
+  const { userDisabledAt, ...subject } = found;
+  if (userDisabledAt !== null) throw userDisabled(subject.userId, userDisabledAt);
+  return { ...subject, via: 'session' };
+}
+
+/** A session that was started with an API key ends with the key. */
+async function withRoleOfKey(tx: Tx, subject: FoundSession): Promise<FoundSession | null> {
+  const keyId = subject.userId.slice(apiKeyUserPrefix.length);
+  const key = await findUsableApiKeyById(tx, { tenantId: subject.tenantId, keyId });
+  return key && { ...subject, role: roleOfKey(key) };
 }
 
 export async function endSession(db: Database, session: string): Promise<void> {

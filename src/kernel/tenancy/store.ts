@@ -1,12 +1,12 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
-import type { PageRequest, Plan, Principal, Role, Tenant, User, Workspace } from './types.ts';
+import type { PageRequest, Plan, Principal, Tenant, User, Workspace } from './types.ts';
 
 const tenantColumns = sql`
   tenant_id as "tenantId", name, plan, limits, created_at as "createdAt", updated_at as "updatedAt"`;
 const workspaceColumns = sql`workspace_id as "workspaceId", name, created_at as "createdAt", updated_at as "updatedAt"`;
 const userColumns = sql`
-  user_id as "userId", role, name, email, disabled_at as "disabledAt",
+  user_id as "userId", role, name, email, disabled_at as "disabledAt", operator_since as "operatorSince",
   created_at as "createdAt", last_seen_at as "lastSeenAt"`;
 
 /** False when the tenant exists already, or another transaction has just created it. */
@@ -63,7 +63,8 @@ export function updateTenant(
 
 export interface Admission {
   userKnown: boolean;
-  role: Role | null;
+  /** The token states something that the row does not have: a newer role, or that the user is an operator. */
+  isNews: boolean;
   name: string | null;
   email: string | null;
   disabledAt: Date | null;
@@ -74,11 +75,18 @@ export interface Admission {
 /** What the database knows of a principal; null when not even its tenant exists. */
 export function findAdmission(
   tx: Tx,
-  { tenantId, userId }: Pick<Principal, 'tenantId' | 'userId'>,
+  { tenantId, userId, role }: Pick<Principal, 'tenantId' | 'userId' | 'role'>,
+  issuedAt: Date | null,
 ): Promise<Admission | null> {
   return tx.find<Admission>(sql`
     select u.user_id is not null as "userKnown",
-           u.role,
+           coalesce(
+             ${issuedAt}::timestamptz > u.role_issued_at
+             or (${issuedAt}::timestamptz = u.role_issued_at and not ${role} = any(u.roles_issued))
+             or (${issuedAt}::timestamptz is not null
+                 and ${role} = 'operator'
+                 and (u.operator_since is null or u.disabled_at is not null)),
+             false) as "isNews",
            u.name,
            u.email,
            u.disabled_at as "disabledAt",
@@ -88,18 +96,59 @@ export function findAdmission(
      where t.tenant_id = ${tenantId}`);
 }
 
-export async function upsertUser(tx: Tx, principal: Principal): Promise<{ disabledAt: Date | null }> {
+/** Tokens count seconds: of two roles from one second, the one that the row has had before is not newer. */
+const isNewerRole = sql`
+  excluded.role_issued_at > u.role_issued_at
+             or (excluded.role_issued_at = u.role_issued_at and not excluded.role = any(u.roles_issued))`;
+
+/**
+ * Records a token. The newest one decides on the role, whichever is used last. A verified operator stays recognisable
+ * as one, and what an admin did to them before that was known does not lock them out.
+ */
+export async function upsertUser(
+  tx: Tx,
+  principal: Principal,
+  issuedAt: Date,
+): Promise<{ disabledAt: Date | null }> {
   const row = await tx.find<{ disabledAt: Date | null }>(sql`
-    insert into users (tenant_id, user_id, role, name, email)
+    insert into users as u (tenant_id, user_id, role, name, email, role_issued_at, roles_issued, operator_since)
     values (${principal.tenantId}, ${principal.userId}, ${principal.role}, ${principal.name ?? null},
-            ${principal.email ?? null})
+            ${principal.email ?? null}, ${issuedAt}, array[${principal.role}],
+            case when ${principal.role} = 'operator' then clock_timestamp() end)
     on conflict (tenant_id, user_id) do update
-       set role = excluded.role,
-           name = coalesce(excluded.name, users.name),
-           email = coalesce(excluded.email, users.email),
+       set role = case when ${isNewerRole} then excluded.role else u.role end,
+           role_since = case
+             when (${isNewerRole}) and excluded.role <> u.role then clock_timestamp()
+             else u.role_since
+           end,
+           role_issued_at = greatest(u.role_issued_at, excluded.role_issued_at),
+           roles_issued = case
+             when excluded.role_issued_at > u.role_issued_at then excluded.roles_issued
+             when ${isNewerRole} then u.roles_issued || excluded.roles_issued
+             else u.roles_issued
+           end,
+           operator_since = coalesce(u.operator_since, excluded.operator_since),
+           disabled_at = case
+             when excluded.role = 'operator' and not u.disabled_by_operator then null
+             else u.disabled_at
+           end,
+           name = coalesce(excluded.name, u.name),
+           email = coalesce(excluded.email, u.email),
            last_seen_at = clock_timestamp()
     returning disabled_at as "disabledAt"`);
   return { disabledAt: row?.disabledAt ?? null };
+}
+
+/** A session says nothing new about its user, except that they are here. */
+export async function touchUser(
+  tx: Tx,
+  { tenantId, userId }: Pick<Principal, 'tenantId' | 'userId'>,
+): Promise<void> {
+  await tx.run(sql`
+    update users
+       set last_seen_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and user_id = ${userId}`);
 }
 
 /** Null when the name is taken. */
@@ -178,7 +227,8 @@ export function listUsers(
      limit ${limit}`);
 }
 
-export function findUser(
+/** Locked, so that an operator who arrives meanwhile is seen by the change that follows. */
+export function lockUser(
   tx: Tx,
   { tenantId, userId }: { tenantId: string; userId: string },
 ): Promise<User | null> {
@@ -186,16 +236,34 @@ export function findUser(
     select ${userColumns}
       from users
      where tenant_id = ${tenantId}
-       and user_id = ${userId}`);
+       and user_id = ${userId}
+       for update`);
 }
 
-export function setUserDisabled(
+export interface UserChange {
+  tenantId: string;
+  userId: string;
+  disabled?: boolean | undefined;
+  /** Only ever false: a verified token makes an operator. */
+  operator?: false | undefined;
+}
+
+export function updateUser(
   tx: Tx,
-  { tenantId, userId, disabled }: { tenantId: string; userId: string; disabled: boolean },
+  { tenantId, userId, disabled, operator, byOperator }: UserChange & { byOperator: boolean },
 ): Promise<User | null> {
   return tx.find<User>(sql`
     update users
-       set disabled_at = case when ${disabled} then coalesce(disabled_at, clock_timestamp()) end
+       set disabled_at = case
+             when ${disabled ?? null}::boolean then coalesce(disabled_at, clock_timestamp())
+             when ${disabled ?? null}::boolean is null then disabled_at
+           end,
+           disabled_by_operator = case
+             when ${disabled ?? null}::boolean then disabled_by_operator or ${byOperator}
+             when ${disabled ?? null}::boolean is null then disabled_by_operator
+             else false
+           end,
+           operator_since = case when ${operator === undefined} then operator_since end
      where tenant_id = ${tenantId}
        and user_id = ${userId}
     returning ${userColumns}`);

@@ -55,6 +55,19 @@ describe('a token', () => {
     );
   });
 
+  test('is ordered by iat; without one by exp, before all that have one; one from the future is from now', async () => {
+    const nowMs = Date.now();
+    const verifier = createTokenVerifier(settings, { nowMs: () => nowMs });
+    const issuedAtMs = async (iat?: number) => {
+      const token = await signClaims(iat === undefined ? {} : { iat });
+      return (await verifier.verifyWithTimes(token)).issuedAtMs;
+    };
+    const nowSeconds = Math.floor(nowMs / 1000);
+    expect(await issuedAtMs(nowSeconds - 60)).toBe((nowSeconds - 60) * 1000);
+    expect(await issuedAtMs(nowSeconds + 86_400)).toBe(nowMs);
+    expect(await issuedAtMs()).toBeLessThan((nowSeconds - 10 * 365 * 86_400) * 1000);
+  });
+
   test('without an end is refused', async () => {
     const token = await new SignJWT({ sub: 'u', tenant_id: 't', role: 'admin', iss: 'us', aud: 'them' })
       .setProtectedHeader({ alg: 'HS256' })

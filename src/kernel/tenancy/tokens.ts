@@ -29,9 +29,16 @@ export interface TokenSettings {
   jwksUrl: string | null;
 }
 
+export interface VerifiedToken {
+  principal: Principal;
+  expiresAtMs: number;
+  /** Orders the tokens of one user: the role of the newest one counts. */
+  issuedAtMs: number;
+}
+
 export interface TokenVerifier {
   verify(token: string): Promise<Principal>;
-  verifyWithExpiry(token: string): Promise<{ principal: Principal; expiresAtMs: number }>;
+  verifyWithTimes(token: string): Promise<VerifiedToken>;
 }
 
 const clockToleranceSeconds = 30;
@@ -66,18 +73,20 @@ export function createTokenVerifier(settings: TokenSettings, clock: Clock): Toke
     throw tenancyErrors.raise.invalid_token(`The token’s algorithm is not accepted; allowed: ${allowed}`);
   }
 
-  async function verifyWithExpiry(token: string) {
+  async function verifyWithTimes(token: string): Promise<VerifiedToken> {
     try {
       const claims = await verifySignature(token);
-      return { principal: principalOf(claims), expiresAtMs: Number(claims.exp) * 1000 };
+      const expiresAtMs = Number(claims.exp) * 1000;
+      const issuedAtMs = issuedAtMsOf(claims, { expiresAtMs, nowMs: clock.nowMs() });
+      return { principal: principalOf(claims), expiresAtMs, issuedAtMs };
     } catch (error) {
       throw toTokenError(error);
     }
   }
 
   return {
-    verifyWithExpiry,
-    verify: async (token) => (await verifyWithExpiry(token)).principal,
+    verifyWithTimes,
+    verify: async (token) => (await verifyWithTimes(token)).principal,
   };
 }
 
@@ -137,6 +146,20 @@ function principalOf(claims: JWTPayload): Principal {
   if (name !== undefined) principal.name = name;
   if (email !== undefined) principal.email = email;
   return principal;
+}
+
+const twentyYearsMs = 20 * 365 * 86_400_000;
+
+/**
+ * A token from the future counts as issued now, so that it cannot outlast every later one. Tokens without `iat` are
+ * ordered by `exp`, all of them before every token that has an `iat`.
+ */
+function issuedAtMsOf(
+  { iat }: JWTPayload,
+  { expiresAtMs, nowMs }: { expiresAtMs: number; nowMs: number },
+): number {
+  if (iat === undefined) return Math.min(expiresAtMs, nowMs + twentyYearsMs) - 2 * twentyYearsMs;
+  return Math.max(0, Math.min(Math.round(iat * 1000), nowMs));
 }
 
 function idClaim(claims: JWTPayload, claim: string): string {

@@ -16,6 +16,8 @@ export interface Principal {
   via: 'token' | 'api_key' | 'session';
   name?: string;
   email?: string;
+  /** When the role was issued, for principals that come with a token. A newer role wins over it. */
+  issuedAtMs?: number;
 }
 
 export const apiKeyUserPrefix = 'api_key:';
@@ -42,6 +44,8 @@ export interface User {
   name: string | null;
   email: string | null;
   disabledAt: Date | null;
+  /** Set by the first verified operator token. Only an operator can change this user or clear it. */
+  operatorSince: Date | null;
   createdAt: Date;
   lastSeenAt: Date;
 }
@@ -52,7 +56,15 @@ export interface ApiKey {
   role: Role;
   /** The first characters, so that people recognise a key in a list. */
   keyHint: string;
+  /** A user, or `api_key:` and the id of another key. */
   createdBy: string;
+  /** The user at the beginning of that chain. */
+  userId: string;
+  /** The user’s role, if it was issued after the key got its own. */
+  userRole: Role | null;
+  userDisabledAt: Date | null;
+  /** An operator is behind the key, or it has that role. */
+  operatorOnly: boolean;
   createdAt: Date;
   expiresAt: Date | null;
   lastUsedAt: Date | null;
