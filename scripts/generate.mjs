@@ -57,7 +57,7 @@ async function onEmptyInstallation(work) {
       const env = { PORT: '0', SLUICE_DATA_DIR: dataDir, SLUICE_WORKER: 'false' };
       const { config } = await loadConfig({ env, cwd: dataDir });
       const logger = createLogger({ level: 'warn', scrubber });
-      const app = await createApp({ config, logger, scrubber, portIsExplicit: true, showLoginLink: false });
+      const app = await createApp({ config, logger, scrubber, portIsExplicit: true });
       try {
         await work({ schema, url: app.url });
       } finally {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -30,7 +30,7 @@ afterAll(async () => {
   await rm(cwd, { recursive: true, force: true });
 });
 
-async function start(env: Record<string, string>, options: { showLoginLink?: boolean } = {}): Promise<App> {
+async function start(env: Record<string, string>): Promise<App> {
   const { config, sources } = await loadConfig({ env: { PORT: '0', ...env }, cwd });
   const scrubber = new SecretScrubber();
   const app = await createApp({
@@ -38,15 +38,15 @@ async function start(env: Record<string, string>, options: { showLoginLink?: boo
     portIsExplicit: sources.port.from !== 'default',
     logger: createLogger({ level: 'silent', scrubber }),
     scrubber,
-    showLoginLink: options.showLoginLink ?? false,
   });
   running.push(app);
   return app;
 }
 
-test('the printed login link lets its holder in once', async () => {
-  const app = await start({ DATABASE_URL: database.ownerUrl }, { showLoginLink: true });
-  const link = app.loginUrl ?? '';
+test('the login link of a start lets its holder in once', async () => {
+  const app = await start({ DATABASE_URL: database.ownerUrl });
+  expect(app.loginUrl).toBeNull();
+  const link = (await readFile(app.loginFile ?? '', 'utf8')).trim();
   const first = await fetch(link, { redirect: 'manual' });
   const cookie = first.headers.get('set-cookie')?.split(';')[0] ?? '';
   const me = await fetch(`${app.url}/api/me`, { headers: { cookie } });

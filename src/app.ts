@@ -15,8 +15,9 @@ import { rotationTask } from './kernel/secrets/rotation.ts';
 import { tenantSecretShelf } from './kernel/secrets/tenant-secrets.ts';
 import { installGauges } from './kernel/stats/metrics.ts';
 import { stuckJobsTask } from './kernel/stats/tasks.ts';
+import { createLoginUrl, installationOperator } from './kernel/tenancy/login-links.ts';
+import { keepLoginLink, keepServerUrl, mayPrintLoginLink } from './kernel/tenancy/login-place.ts';
 import { type Authenticator, createAuthenticator } from './kernel/tenancy/service.ts';
-import { createLoginLink } from './kernel/tenancy/sessions.ts';
 import { kernelTasks } from './kernel/upkeep/tasks.ts';
 import type { UpkeepTask } from './kernel/upkeep/types.ts';
 import { Upkeep } from './kernel/upkeep/upkeep.ts';
@@ -34,14 +35,14 @@ import { readVersion } from './lib/version.ts';
 export interface AppOptions extends ProcessOptions {
   /** A port that somebody chose is never replaced by another one. */
   portIsExplicit: boolean;
-  /** Print a login link even when the database is not the embedded one. */
-  showLoginLink: boolean;
 }
 
 export interface App {
   url: string;
-  /** Works once, for half an hour; null when none was made. */
+  /** Works once, for half an hour; null when it is in the file instead, or when none was made. */
   loginUrl: string | null;
+  /** Readable by its owner only, where others may read what this process prints. */
+  loginFile: string | null;
   /** Where the database is, in words. */
   database: string;
   /** Lets work in flight end within the grace period, then closes everything. */
@@ -71,11 +72,12 @@ async function start(options: AppOptions, closing: ClosingOrder): Promise<App> {
   const readiness = watchReadiness(base);
   const server = await openServer({ options, base, webhooks, authenticator, readiness, closing });
   const url = config.publicUrl ?? addressOf(server, config.host);
-  const loginUrl = await makeLoginUrl({ options, base, authenticator, url });
+  await announceUrl(options, url);
+  const login = await makeLoginLink({ options, base, url });
   logger.info({ url, worker_id: base.kernel.membership.workerId }, 'started');
   return {
     url,
-    loginUrl,
+    ...login,
     database: describeDatabase(base.connections),
     stop: async () => {
       readiness.close();
@@ -258,30 +260,46 @@ function addressOf(server: FastifyInstance, host: string): string {
   return `http://${name}:${port}`;
 }
 
-/**
- * Whoever starts Sluice on their own machine gets in with one click. On a server with an external database the output
- * usually goes to a log that others read, so there is a link only on request.
- */
-async function makeLoginUrl(deps: {
+interface LoginPlace {
+  loginUrl: string | null;
+  loginFile: string | null;
+}
+
+/** Whoever starts Sluice gets in with one click. The link is an operator's, so it goes where nobody else reads it. */
+async function makeLoginLink(deps: {
   options: AppOptions;
   base: Installation;
-  authenticator: Authenticator;
   url: string;
-}): Promise<string | null> {
-  if (!deps.base.connections.embedded && !deps.options.showLoginLink) return null;
-  const subject = { tenantId: 'default', userId: 'operator', role: 'operator' } as const;
+}): Promise<LoginPlace> {
+  const { config, logger } = deps.options;
+  const { db, connections } = deps.base;
   try {
-    await deps.authenticator.admissions.admit({
-      ...subject,
-      via: 'session',
-      issuedAtMs: systemClock.nowMs(),
-    });
+    const link = { url: deps.url, subject: installationOperator };
+    const loginUrl = await createLoginUrl({ db, clock: systemClock }, link);
+    const isEmbedded = connections.embedded !== null;
+    if (mayPrintLoginLink({ ...config, isEmbedded })) return { loginUrl, loginFile: null };
+    return { loginUrl: null, loginFile: await keepLoginLink(config.dataDir, loginUrl) };
   } catch (error) {
-    // Somebody disabled this user or erased the tenant; the server still starts.
-    if (isSluiceError(error) && error.kind === 'forbidden') return null;
-    throw error;
+    // Somebody disabled this user or erased the tenant, or the directory is read-only: the server still starts.
+    const isRefused = isSluiceError(error) && error.kind === 'forbidden';
+    if (!isRefused && !isFileError(error)) throw error;
+    logger.warn({ err: error }, 'there is no login link for this start; `sluice login` creates one');
+    return { loginUrl: null, loginFile: null };
   }
-  return `${deps.url}/login?code=${await createLoginLink(deps.base.db, subject)}`;
+}
+
+/** For `sluice login`; a server whose data directory is read-only is found by --url. */
+async function announceUrl({ config, logger }: AppOptions, url: string): Promise<void> {
+  try {
+    await keepServerUrl(config.dataDir, url);
+  } catch (error) {
+    if (!isFileError(error)) throw error;
+    logger.warn({ err: error }, 'the address of this server could not be written to its data directory');
+  }
+}
+
+function isFileError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && 'path' in error;
 }
 
 function describeDatabase(connections: Connections): string {

@@ -22,8 +22,8 @@ export function renderRolesDocument({ actions, can, grantableRoles, rights, role
     ].map((cells) => `| ${cells.join(' | ')} |`),
     '',
     `An admin may create API keys with the roles ${grantableRoles('admin').join(', ')}; an operator with any role.`,
-    'A key never has more rights than the newest role of the user behind it, and none while that user is disabled. Only an',
-    'operator can change a user who has used an operator token, or revoke a key of theirs.',
+    'A key never has more rights than the newest role of the user behind it, and none while that user is disabled.',
+    'Only an operator can change a user who has used an operator token, or revoke a key of theirs.',
     '',
   ].join('\n');
 }

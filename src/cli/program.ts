@@ -17,6 +17,7 @@ const commands: Record<string, CommandLoader> = Object.assign(
     migrate: async () => (await import('./commands/migrate.ts')).addMigrateCommand,
     jobs: async () => (await import('./commands/jobs/jobs.ts')).addJobsCommand,
     dlq: async () => (await import('./commands/dlq.ts')).addDeadLetterCommand,
+    login: async () => (await import('./commands/login.ts')).addLoginCommand,
     token: async () => (await import('./commands/token.ts')).addTokenCommand,
     config: async () => (await import('./commands/config.ts')).addConfigCommand,
     doctor: async () => (await import('./commands/doctor/doctor.ts')).addDoctorCommand,

@@ -95,7 +95,6 @@ async function startApp(directory: string, env: Record<string, string>): Promise
     scrubber,
     portIsExplicit: sources.port.from !== 'default',
     logger: createLogger({ level: 'silent', scrubber }),
-    showLoginLink: false,
   });
 }
 

@@ -34,7 +34,6 @@ export function addServeCommand(program: Command): void {
       logger,
       scrubber,
       definitions,
-      showLoginLink: process.stdout.isTTY === true,
     });
     for (const line of bannerOf(app, config)) print(line);
     signals.stopWith(app.stop);
@@ -42,16 +41,20 @@ export function addServeCommand(program: Command): void {
 }
 
 /** What a person should know after the start, in at most eight lines. */
-function bannerOf({ url, loginUrl, database }: App, config: Config): string[] {
+function bannerOf({ url, loginUrl, loginFile, database }: App, config: Config): string[] {
   return [
     `Sluice ${readVersion()} is running at ${url}`,
-    loginUrl === null
-      ? '  log in    with a token: sluice token --help'
-      : `  log in    ${loginUrl} (once, within 30 minutes)`,
+    `  log in    ${wayIn({ loginUrl, loginFile })}`,
     `  data      ${config.dataDir}`,
     `  database  ${database}`,
     `  worker    ${config.worker ? `in this process, ${config.workerConcurrency} slices at a time` : 'off'}`,
     '  stop      Ctrl+C, or SIGTERM',
     '  more      sluice --help',
   ];
+}
+
+function wayIn({ loginUrl, loginFile }: Pick<App, 'loginUrl' | 'loginFile'>): string {
+  if (loginUrl !== null) return `${loginUrl} (once, within 30 minutes)`;
+  if (loginFile !== null) return `with the link in ${loginFile} (once, within 30 minutes), or: sluice login`;
+  return 'with a link: sluice login --help, or a token: sluice token --help';
 }

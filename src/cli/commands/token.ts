@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
 import { loadJwtSecret } from '../../kernel/secrets/installation-secrets.ts';
 import { mintToken } from '../../kernel/tenancy/tokens.ts';
-import { isUsableId, type Role, roles } from '../../kernel/tenancy/types.ts';
+import { type Role, roles } from '../../kernel/tenancy/types.ts';
+import { parseTenant, parseUser } from '../terminal/arguments.ts';
 import { UsageError } from '../terminal/exit.ts';
 import { print } from '../terminal/output.ts';
 import { addSettingFlags, loadCommandConfig } from '../terminal/setting-flags.ts';
@@ -17,11 +18,9 @@ export function addTokenCommand(program: Command): void {
   const token = program
     .command('token')
     .description('Print a token for the API, signed with the secret that the server uses.')
-    .requiredOption('--tenant <id>', 'the tenant; it is created on first use', (text) =>
-      parseId('--tenant', text),
-    )
+    .requiredOption('--tenant <id>', 'the tenant; it is created on first use', parseTenant)
     .addOption(new Option('--role <role>', 'what the token may do').choices(roles).makeOptionMandatory())
-    .option('--sub <user>', 'the user', (text) => parseId('--sub', text), 'cli')
+    .option('--sub <user>', 'the user', parseUser, 'cli')
     .option('--ttl <duration>', 'how long it is valid: 90s, 15m, 12h or 30d', parseDurationSeconds, 86_400);
   addSettingFlags(token, ['dataDir']).action(async (options: TokenOptions, command: Command) => {
     const { config } = await loadCommandConfig(command);
@@ -52,11 +51,4 @@ export function parseDurationSeconds(text: string): number {
   const seconds = Number(count) * (unitSeconds[unit] ?? Number.NaN);
   if (seconds >= 1 && seconds <= longestSeconds) return seconds;
   throw new UsageError(`--ttl is "${text}". Allowed: a number with s, m, h or d, from 1s to 3650d.`);
-}
-
-function parseId(flag: string, text: string): string {
-  if (isUsableId(text)) return text;
-  throw new UsageError(
-    `${flag} is ${JSON.stringify(text)}. Allowed: 1 to 200 characters, no control characters.`,
-  );
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { isUsableId } from '../../kernel/tenancy/types.ts';
+import { apiKeyUserPrefix, isUsableId } from '../../kernel/tenancy/types.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { UsageError } from './exit.ts';
 
@@ -23,8 +23,20 @@ export function parseJobId(text: string): string {
 
 export function parseTenant(text: string): string {
   if (isUsableId(text)) return text;
+  throw unusableId('--tenant', text);
+}
+
+export function parseUser(text: string): string {
+  if (!isUsableId(text)) throw unusableId('--sub', text);
+  if (!text.startsWith(apiKeyUserPrefix)) return text;
   throw new UsageError(
-    `--tenant is ${JSON.stringify(text)}. Allowed: 1 to 200 characters, no control characters.`,
+    `--sub is ${JSON.stringify(text)}. Ids that begin with ${apiKeyUserPrefix} belong to API keys.`,
+  );
+}
+
+function unusableId(flag: string, text: string): UsageError {
+  return new UsageError(
+    `${flag} is ${JSON.stringify(text)}. Allowed: 1 to 200 characters, no control characters.`,
   );
 }
 

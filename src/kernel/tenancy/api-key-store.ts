@@ -2,7 +2,7 @@ import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
 import type { ApiKey, PageRequest, Role } from './types.ts';
 
-/** The user’s role, if it was issued after the key’s. Tokens count seconds, so within one the row’s own times decide. */
+/** The user’s role, if it was issued after the key’s. Tokens count seconds: within one, the rows’ own times decide. */
 const newerUserRole = sql`
   case
     when u.role_issued_at > k.role_issued_at

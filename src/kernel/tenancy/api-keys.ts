@@ -95,8 +95,8 @@ export function standingOf({ role, userId, userRole, userDisabledAt }: KeyStandi
   }
   const lower = userRole === null ? role : lowerRole(role, userRole);
   if (lower !== null) return { role: lower, because: null };
-  const because = `The user ${userId}, who is behind this key, now has the role ${userRole}, which has no part of ${role}`;
-  return { role: null, because };
+  const change = `now has the role ${userRole}, which does not cover ${role}`;
+  return { role: null, because: `The user ${userId}, who is behind this key, ${change}` };
 }
 
 function hashOf(key: string): Buffer {
