@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Role } from '../../src/kernel/tenancy/types.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { useBrowser } from './browser.ts';
 import { useConsoleServer } from './console-server.ts';
@@ -147,4 +148,34 @@ test('an endpoint is created and tested, and its failed delivery is sent again',
     receiver.closeAllConnections();
     receiver.close();
   }
+});
+
+test('keys of a user who is switched off are suspended with the reason; operators are protected', async () => {
+  const tenantId = await newTenant(database);
+  const ask = async (claims: { userId: string; role: Role }, path: string, body?: object) => {
+    const authorization = `Bearer ${await server.token({ tenantId, ...claims })}`;
+    const sent = { method: 'POST', body: JSON.stringify(body) };
+    const headers = { authorization, 'content-type': 'application/json' };
+    const answer = await fetch(`${server.url}${path}`, body ? { ...sent, headers } : { headers });
+    expect(answer.ok).toBe(true);
+  };
+  await ask({ userId: 'ada', role: 'admin' }, '/api/api-keys', { name: 'Nightly', role: 'service' });
+  await ask({ userId: 'olga', role: 'operator' }, '/api/api-keys', { name: 'Fleet', role: 'operator' });
+  const { page } = await browser.open();
+  await page.goto(await server.loginLink({ tenantId, role: 'admin', userId: 'bob' }));
+  await page.goto(`${server.url}/settings?tab=users`);
+  const users = page.getByRole('table', { name: 'Users' });
+  const rowOf = (name: string) => users.getByRole('row').filter({ hasText: name });
+  await rowOf('olga').getByTitle('Only an operator can switch an operator off.').waitFor();
+  expect(await rowOf('olga').getByRole('button').count()).toBe(0);
+  await rowOf('ada').getByRole('button', { name: 'Switch off' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
+  await rowOf('ada').getByRole('button', { name: 'Switch on' }).waitFor();
+  await page.goto(`${server.url}/settings?tab=keys`);
+  const keys = page.getByRole('table', { name: 'API keys' });
+  const nightly = keys.getByRole('row').filter({ hasText: 'Nightly' });
+  await nightly.getByText('Its user ada is disabled').waitFor();
+  expect(await nightly.getByRole('button', { name: 'Revoke' }).count()).toBe(1);
+  const fleet = keys.getByRole('row').filter({ hasText: 'Fleet' });
+  expect(await fleet.getByRole('button').count()).toBe(0);
 });

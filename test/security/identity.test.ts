@@ -149,7 +149,7 @@ describe('a disabled user', () => {
     for (const { keyId } of [keys.first, keys.second, keys.third]) {
       const key = await listedKey(bob, keyId);
       tally.equal([key.suspended, key.effective_role], [true, null]);
-      tally.equal(key.suspended_because, 'The user ada, who is behind this key, is disabled');
+      tally.equal(key.suspended_because, 'Its user ada is disabled');
     }
   });
 });

@@ -94,6 +94,7 @@ const ofAll: Record<string, [Tone, string]> = {
   active: ['done', 'active'],
   disabled: ['canceled', 'off'],
   revoked: ['canceled', 'revoked'],
+  suspended: ['paused', 'suspended'],
   expired: ['canceled', 'expired'],
   delivered: ['done', 'delivered'],
   sending: ['running', 'sending'],

@@ -91,12 +91,12 @@ export function standingOf({ role, userId, userRole, userDisabledAt }: KeyStandi
   because: string | null;
 } {
   if (userDisabledAt !== null) {
-    return { role: null, because: `The user ${userId}, who is behind this key, is disabled` };
+    return { role: null, because: `Its user ${userId} is disabled` };
   }
   const lower = userRole === null ? role : lowerRole(role, userRole);
   if (lower !== null) return { role: lower, because: null };
-  const change = `now has the role ${userRole}, which does not cover ${role}`;
-  return { role: null, because: `The user ${userId}, who is behind this key, ${change}` };
+  const because = `Its user ${userId} is now ${userRole}, which does not cover ${role}`;
+  return { role: null, because };
 }
 
 function hashOf(key: string): Buffer {

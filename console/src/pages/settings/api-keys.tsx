@@ -31,7 +31,8 @@ export function ApiKeys() {
     <div className="stack">
       <div className="row">
         <span className="dim">
-          For programs. A key acts with its own role until it expires or is revoked.
+          For programs. A key acts with its own role until it expires or is revoked. It never has more rights
+          than the user behind it, and none while that user is switched off.
         </span>
         {button}
       </div>
@@ -136,6 +137,7 @@ function expiry(days: number): { expires_at?: string } {
 }
 
 function useColumns(): Column<ApiKey>[] {
+  const isOperator = useMe()?.role === 'operator';
   const { run } = useAction({
     run: ({ key_id }: ApiKey) => api.delete('/api/api-keys/{key_id}', { path: { key_id } }),
     done: (_, { name }: ApiKey) => `Revoked ${name}.`,
@@ -147,36 +149,73 @@ function useColumns(): Column<ApiKey>[] {
       const consequence = 'Every program that uses it is refused from now on. This cannot be undone.';
       if (await confirm({ title, consequence, action: 'Revoke key', isDanger: true })) run(key);
     };
-    const button = (key: ApiKey) =>
-      stateOf(key) === 'active' ? (
+    const button = (key: ApiKey) => {
+      if (!['active', 'suspended'].includes(stateOf(key))) return null;
+      if (key.operator_only && !isOperator) {
+        return (
+          <span className="dim" title="It belongs to an operator, so only an operator can revoke it.">
+            operator’s
+          </span>
+        );
+      }
+      return (
         <Button variant="subtle" color="red" size="compact-xs" onClick={() => void revoke(key)}>
           Revoke
         </Button>
-      ) : null;
-    return [...facts, { id: 'do', header: '', width: 100, cell: button }];
-  }, [run]);
+      );
+    };
+    return [...facts, { id: 'do', header: '', width: 110, cell: button }];
+  }, [isOperator, run]);
 }
 
 const facts: Column<ApiKey>[] = [
   { id: 'name', header: 'Key', cell: ({ name }) => <span className="cut">{name}</span> },
-  { id: 'hint', header: 'Begins with', width: 130, cell: ({ key_hint }) => <code>{key_hint}…</code> },
-  { id: 'role', header: 'Role', width: 90, cell: ({ role }) => role },
-  { id: 'state', header: 'State', width: 110, cell: (key) => <StatusChip status={stateOf(key)} /> },
+  { id: 'hint', header: 'Begins with', width: 110, cell: ({ key_hint }) => <code>{key_hint}…</code> },
+  { id: 'role', header: 'Role', width: 100, cell: (key) => <KeyRole of={key} /> },
+  {
+    id: 'user',
+    header: 'User',
+    width: 100,
+    cell: ({ user_id }) => <span className="cut">{user_id}</span>,
+  },
+  { id: 'state', header: 'State', width: 270, cell: (key) => <KeyState of={key} /> },
   {
     id: 'used',
     header: 'Last used',
-    width: 120,
+    width: 95,
     cell: ({ last_used_at }) => <Ago at={last_used_at} empty="never" />,
   },
   {
     id: 'ends',
     header: 'Expires',
-    width: 120,
+    width: 95,
     cell: ({ expires_at }) => <Ago at={expires_at} empty="never" />,
   },
 ];
 
-function stateOf({ revoked_at, expires_at }: ApiKey): 'active' | 'revoked' | 'expired' {
+function KeyRole({ of: { role, effective_role } }: { of: ApiKey }) {
+  if (effective_role === null || effective_role === role) return role;
+  return (
+    <span title="The user behind the key has a lower role now.">{`${role}, now ${effective_role}`}</span>
+  );
+}
+
+function KeyState({ of: key }: { of: ApiKey }) {
+  const state = stateOf(key);
+  return (
+    <span className="cut" title={key.suspended_because ?? undefined}>
+      <StatusChip status={state} />
+      {state === 'suspended' ? <span className="dim small"> {key.suspended_because}</span> : null}
+    </span>
+  );
+}
+
+function stateOf({
+  revoked_at,
+  expires_at,
+  suspended,
+}: ApiKey): 'active' | 'revoked' | 'expired' | 'suspended' {
   if (revoked_at !== null) return 'revoked';
-  return expires_at !== null && new Date(expires_at).getTime() < Date.now() ? 'expired' : 'active';
+  if (expires_at !== null && new Date(expires_at).getTime() < Date.now()) return 'expired';
+  return suspended ? 'suspended' : 'active';
 }

@@ -27,7 +27,7 @@ export function Users() {
     <div className="stack">
       <span className="dim">
         Everybody who uses a valid token of this tenant appears here. The role is part of the token. A user
-        who is switched off is refused, even with a valid token.
+        who is switched off is refused, even with a valid token, and so are the API keys that they made.
       </span>
       <KeysetTable
         label="Users"
@@ -49,7 +49,9 @@ export function Users() {
 
 function useColumns(): Column<User>[] {
   const mayManage = useCan('user.manage');
-  const own = useMe()?.user_id;
+  const me = useMe();
+  const own = me?.user_id;
+  const isOperator = me?.role === 'operator';
   const { run } = useAction({
     run: ({ user_id, disabled }: User) =>
       api.patch('/api/users/{user_id}', { path: { user_id }, body: { disabled: !disabled } }),
@@ -60,17 +62,28 @@ function useColumns(): Column<User>[] {
     const change = async (user: User) => {
       if (user.disabled) return run(user);
       const title = `Switch ${user.name ?? user.user_id} off?`;
-      const consequence = 'Their tokens and sessions are refused at once. Their jobs continue.';
+      const consequence =
+        'Their tokens, their sessions and the API keys that they made are refused until you switch them on again. ' +
+        'Their jobs continue.';
       if (await confirm({ title, consequence, action: 'Switch off', isDanger: true })) run(user);
     };
-    const button = (user: User) =>
-      mayManage && user.user_id !== own ? (
+    const button = (user: User) => {
+      if (!mayManage || user.user_id === own) return null;
+      if (user.operator && !isOperator) {
+        return (
+          <span className="dim" title="Only an operator can switch an operator off.">
+            operator
+          </span>
+        );
+      }
+      return (
         <Button variant="subtle" size="compact-xs" onClick={() => void change(user)}>
           {user.disabled ? 'Switch on' : 'Switch off'}
         </Button>
-      ) : null;
+      );
+    };
     return [...facts, { id: 'do', header: '', width: 110, cell: button }];
-  }, [mayManage, own, run]);
+  }, [isOperator, mayManage, own, run]);
 }
 
 const facts: Column<User>[] = [
