@@ -1,5 +1,5 @@
 import { SignJWT } from 'jose';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Role } from '../../src/kernel/tenancy/types.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { testTokens } from '../support/servers/server.ts';
@@ -14,9 +14,6 @@ const product = useProduct(database);
 const sibling = useProduct(database);
 const processes = { 'the process that made the change': product, 'another process': sibling };
 const tally = new Tally('identity', 110);
-afterAll(() => {
-  expect(tally.report()).toBeGreaterThanOrEqual(tally.quota);
-});
 
 const nowSeconds = Math.floor(Date.now() / 1000);
 
@@ -281,4 +278,8 @@ describe('a role that a newer token lowers', () => {
     await roleOf(await holderOf({ ...user, role: 'admin', issued: -20 }));
     tally.equal(await roleOf(key), 'admin');
   });
+});
+
+test('the suite checks what it is meant to check', () => {
+  expect(tally.report()).toBeGreaterThanOrEqual(tally.quota);
 });
