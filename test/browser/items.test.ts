@@ -96,7 +96,7 @@ test('a file is checked by rules; rows that break them are filtered, opened, rep
   const price = page.getByRole('group', { name: 'Rule for title' });
   await price.getByRole('combobox', { name: 'Column' }).fill('price');
   const rule = page.getByRole('group', { name: 'Rule for price' });
-  await rule.getByLabel('Matches').fill('(a+)+$');
+  await rule.getByLabel('Matches').fill('a(?=b)');
   await page.getByRole('button', { name: 'Send the rows' }).click();
   // A refusal is shown at its field, and the form stays.
   await page.getByText('processor_options_invalid').waitFor();
