@@ -42,8 +42,8 @@ CREATE OR REPLACE FUNCTION public.api_key_user()
 AS $function$
 begin
   if starts_with(new.created_by, 'api_key:') then
-    select k.user_id, k.role_issued_at
-      into new.user_id, new.role_issued_at
+    select k.user_id
+      into new.user_id
       from api_keys k
      where k.tenant_id = new.tenant_id
        and k.key_id = substr(new.created_by, 9)::uuid;
@@ -51,14 +51,6 @@ begin
     new.user_id := new.created_by;
   end if;
   new.user_id := coalesce(new.user_id, new.created_by);
-  -- A session has the newest role of its user already.
-  new.role_issued_at := coalesce(
-    new.role_issued_at,
-    (select nullif(u.role_issued_at, '-infinity')
-       from users u
-      where u.tenant_id = new.tenant_id
-        and u.user_id = new.user_id),
-    clock_timestamp());
   return new;
 end
 $function$;
@@ -899,8 +891,7 @@ create table public.api_keys (
   expires_at timestamp with time zone,
   last_used_at timestamp with time zone,
   revoked_at timestamp with time zone,
-  user_id text not null,
-  role_issued_at timestamp with time zone not null
+  user_id text not null
 );
 
 create table public.campaigns (

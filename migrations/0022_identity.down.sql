@@ -1,8 +1,7 @@
 drop trigger api_keys_have_a_user on api_keys;
 drop function api_key_user();
 alter table api_keys
-  drop column user_id,
-  drop column role_issued_at;
+  drop column user_id;
 alter table sessions drop column role_issued_at;
 alter table login_links drop column created_at;
 alter table users

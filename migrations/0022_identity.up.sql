@@ -1,5 +1,11 @@
--- Who disables a user, lowers a role or protects an operator expects that it also counts for what that user made: keys,
--- keys made with those keys, and sessions. So a role has the time of the token that stated it, and a key has its user.
+-- Who disables a user expects that it also counts for what that user made: keys, keys made with those keys, and
+-- sessions. So a key has its user. A session follows the newest role, so a role has the time of the token that stated it.
+
+-- The policies hold for the owner as well, who acts for no tenant here.
+alter table users no force row level security;
+alter table sessions no force row level security;
+alter table api_keys no force row level security;
+
 alter table users
   -- '-infinity': an older version did not record when the role was issued. Any token is newer.
   add column role_issued_at timestamptz not null default '-infinity',
@@ -22,8 +28,7 @@ alter table sessions
 update sessions set role_issued_at = created_at;
 
 alter table api_keys
-  add column user_id text,
-  add column role_issued_at timestamptz;
+  add column user_id text;
 comment on column api_keys.user_id is
   'The user behind the key: its creator, or the user behind the key that created it. One look-up instead of a chain.';
 
@@ -42,8 +47,8 @@ update api_keys k
  where o.tenant_id = k.tenant_id
    and o.key_id = k.key_id;
 update api_keys
-   set user_id = coalesce(user_id, created_by),
-       role_issued_at = created_at;
+   set user_id = created_by
+ where user_id is null;
 
 -- A trigger, because programs of the older version also create keys during an upgrade.
 create function api_key_user() returns trigger
@@ -52,8 +57,8 @@ set search_path = pg_catalog, public, pg_temp
 as $$
 begin
   if starts_with(new.created_by, 'api_key:') then
-    select k.user_id, k.role_issued_at
-      into new.user_id, new.role_issued_at
+    select k.user_id
+      into new.user_id
       from api_keys k
      where k.tenant_id = new.tenant_id
        and k.key_id = substr(new.created_by, 9)::uuid;
@@ -61,14 +66,6 @@ begin
     new.user_id := new.created_by;
   end if;
   new.user_id := coalesce(new.user_id, new.created_by);
-  -- A session has the newest role of its user already.
-  new.role_issued_at := coalesce(
-    new.role_issued_at,
-    (select nullif(u.role_issued_at, '-infinity')
-       from users u
-      where u.tenant_id = new.tenant_id
-        and u.user_id = new.user_id),
-    clock_timestamp());
   return new;
 end
 $$;
@@ -76,5 +73,8 @@ create trigger api_keys_have_a_user before insert on api_keys
   for each row execute function api_key_user();
 
 alter table api_keys
-  alter column user_id set not null,
-  alter column role_issued_at set not null;
+  alter column user_id set not null;
+
+alter table users force row level security;
+alter table sessions force row level security;
+alter table api_keys force row level security;

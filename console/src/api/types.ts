@@ -178,9 +178,7 @@ export interface ApiKey {
   created_by: string;
   /** The user behind the key: who made it, or who made the key that made it */
   user_id: string;
-  /** What it may do now: never more than the newest role of that user; null while suspended */
-  effective_role: 'member' | 'admin' | 'support' | 'service' | 'operator' | null;
-  /** Refused for as long as that user is disabled or has an unrelated role */
+  /** Refused for as long as that user is disabled */
   suspended: boolean;
   suspended_because: string | null;
   /** Belongs to an operator: only an operator can revoke it */
@@ -299,9 +297,7 @@ export interface CreatedApiKey {
   created_by: string;
   /** The user behind the key: who made it, or who made the key that made it */
   user_id: string;
-  /** What it may do now: never more than the newest role of that user; null while suspended */
-  effective_role: 'member' | 'admin' | 'support' | 'service' | 'operator' | null;
-  /** Refused for as long as that user is disabled or has an unrelated role */
+  /** Refused for as long as that user is disabled */
   suspended: boolean;
   suspended_because: string | null;
   /** Belongs to an operator: only an operator can revoke it */

@@ -9,7 +9,7 @@ import {
   timestamp,
 } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
-import { type CreatedApiKey, createApiKey, standingOf } from '../../kernel/tenancy/api-keys.ts';
+import { type CreatedApiKey, createApiKey, suspendedBecause } from '../../kernel/tenancy/api-keys.ts';
 import { listKeys, revokeKey } from '../../kernel/tenancy/service.ts';
 import { type ApiKey, isUsableId, roles } from '../../kernel/tenancy/types.ts';
 
@@ -23,11 +23,7 @@ const apiKeyReply = z
     key_hint: z.string().describe('The first characters of the key'),
     created_by: z.string().describe('A user, or `api_key:` and the id of another key'),
     user_id: z.string().describe('The user behind the key: who made it, or who made the key that made it'),
-    effective_role: z
-      .enum(roles)
-      .nullable()
-      .describe('What it may do now: never more than the newest role of that user; null while suspended'),
-    suspended: z.boolean().describe('Refused for as long as that user is disabled or has an unrelated role'),
+    suspended: z.boolean().describe('Refused for as long as that user is disabled'),
     suspended_because: z.string().nullable(),
     operator_only: z.boolean().describe('Belongs to an operator: only an operator can revoke it'),
     created_at: timestamp,
@@ -49,8 +45,8 @@ function renderCreated(created: CreatedApiKey): z.output<typeof createdReply> {
 }
 
 function renderStanding(key: ApiKey) {
-  const { role, because } = standingOf(key);
-  return { effective_role: role, suspended: role === null, suspended_because: because };
+  const because = suspendedBecause(key);
+  return { suspended: because !== null, suspended_because: because };
 }
 
 export const apiKeyRoutes: RouteModule = (app, { db, cursors }) => {

@@ -2,16 +2,9 @@ import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
 import type { ApiKey, PageRequest, Role } from './types.ts';
 
-/** The user’s role, if it was issued after the key’s. Tokens count seconds: within one, the rows’ own times decide. */
-const newerUserRole = sql`
-  case
-    when u.role_issued_at > k.role_issued_at
-      or (u.role_issued_at = k.role_issued_at and u.role_since > k.created_at)
-    then u.role
-  end`;
 const apiKeyColumns = sql`
   k.key_id as "keyId", k.name, k.role, k.key_hint as "keyHint", k.created_by as "createdBy", k.user_id as "userId",
-  ${newerUserRole} as "userRole", u.disabled_at as "userDisabledAt",
+  u.disabled_at as "userDisabledAt",
   k.role = 'operator' or u.operator_since is not null as "operatorOnly", k.created_at as "createdAt",
   k.expires_at as "expiresAt", k.last_used_at as "lastUsedAt", k.revoked_at as "revokedAt"`;
 
@@ -23,8 +16,6 @@ export interface NewApiKey {
   keyHash: Buffer;
   keyHint: string;
   createdBy: string;
-  /** Null for a session or a key, whose role is the newest one at this moment. */
-  issuedAt: Date | null;
   expiresAt: Date | null;
 }
 
@@ -33,9 +24,9 @@ export function insertApiKey(tx: Tx, key: NewApiKey): Promise<ApiKey | null> {
   return tx.find<ApiKey>(sql`
     with made as (
       insert into api_keys (
-        tenant_id, key_id, name, role, key_hash, key_hint, created_by, role_issued_at, expires_at)
+        tenant_id, key_id, name, role, key_hash, key_hint, created_by, expires_at)
       select ${key.tenantId}, ${key.keyId}, ${key.name}, ${key.role}, ${key.keyHash}, ${key.keyHint},
-             ${key.createdBy}, ${key.issuedAt}::timestamptz, ${key.expiresAt}::timestamptz
+             ${key.createdBy}, ${key.expiresAt}::timestamptz
        where ${key.expiresAt}::timestamptz is null
           or ${key.expiresAt}::timestamptz > clock_timestamp()
       returning *
@@ -82,8 +73,7 @@ export async function revokeApiKey(
        and key_id = ${keyId}`);
 }
 
-export interface UsableApiKey
-  extends Pick<ApiKey, 'keyId' | 'name' | 'role' | 'userId' | 'userRole' | 'userDisabledAt'> {
+export interface UsableApiKey extends Pick<ApiKey, 'keyId' | 'name' | 'role' | 'userId' | 'userDisabledAt'> {
   tenantId: string;
   keyHash: Buffer;
   touchDue: boolean;
@@ -91,7 +81,7 @@ export interface UsableApiKey
 
 const usableColumns = sql`
   k.tenant_id as "tenantId", k.key_id as "keyId", k.name, k.role, k.key_hash as "keyHash", k.user_id as "userId",
-  ${newerUserRole} as "userRole", u.disabled_at as "userDisabledAt",
+  u.disabled_at as "userDisabledAt",
   coalesce(k.last_used_at < clock_timestamp() - interval '1 minute', true) as "touchDue"`;
 const notEnded = sql`
   k.revoked_at is null

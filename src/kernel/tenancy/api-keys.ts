@@ -3,7 +3,7 @@ import { newId, newSecret } from '../../lib/ids.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import { findUsableApiKey, insertApiKey, touchApiKey } from './api-key-store.ts';
 import { tenancyErrors } from './errors.ts';
-import { grantableRoles, lowerRole } from './rights.ts';
+import { grantableRoles } from './rights.ts';
 import { type ApiKey, apiKeyUserPrefix, type BeforeCommit, type Principal, type Role } from './types.ts';
 
 export const apiKeyPrefix = 'slk_';
@@ -40,7 +40,6 @@ export async function createApiKey(
       keyHash: hashOf(key),
       keyHint: key.slice(0, apiKeyPrefix.length + 4),
       createdBy: principal.userId,
-      issuedAt: principal.issuedAtMs === undefined ? null : new Date(principal.issuedAtMs),
       expiresAt,
     });
     if (!stored) {
@@ -76,27 +75,18 @@ export async function findApiKeyPrincipal(db: Database, presented: string): Prom
   };
 }
 
-/** What a key may do now: its own role, but never more than the newest role of the user behind it. */
+/** Throws while the user behind the key is disabled. The key keeps its role: it belongs to the tenant. */
 export function roleOfKey(key: KeyStanding): Role {
-  const { role, because } = standingOf(key);
-  if (role !== null) return role;
+  const because = suspendedBecause(key);
+  if (because === null) return key.role;
   throw tenancyErrors.raise.api_key_suspended(`The API key is suspended. ${because}`);
 }
 
-type KeyStanding = Pick<ApiKey, 'role' | 'userId' | 'userRole' | 'userDisabledAt'>;
+type KeyStanding = Pick<ApiKey, 'role' | 'userId' | 'userDisabledAt'>;
 
-/** Without a role the key is suspended, and `because` says why. */
-export function standingOf({ role, userId, userRole, userDisabledAt }: KeyStanding): {
-  role: Role | null;
-  because: string | null;
-} {
-  if (userDisabledAt !== null) {
-    return { role: null, because: `Its user ${userId} is disabled` };
-  }
-  const lower = userRole === null ? role : lowerRole(role, userRole);
-  if (lower !== null) return { role: lower, because: null };
-  const because = `Its user ${userId} is now ${userRole}, which does not cover ${role}`;
-  return { role: null, because };
+/** Null: the key is not suspended. */
+export function suspendedBecause({ userId, userDisabledAt }: Pick<ApiKey, 'userId' | 'userDisabledAt'>) {
+  return userDisabledAt === null ? null : `Its user ${userId} is disabled`;
 }
 
 function hashOf(key: string): Buffer {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { actions, can, grantableRoles, lowerRole, rights, rightsOf } from './rights.ts';
+import { actions, can, grantableRoles, rights, rightsOf } from './rights.ts';
 import { roles } from './types.ts';
 
 const script = new URL('../../../scripts/pages/roles.mjs', import.meta.url).href;
@@ -45,26 +45,6 @@ describe('the role × action matrix', () => {
       }
     }
     expect(grantableRoles('member')).toEqual([]);
-  });
-
-  test('the lower of two roles has no right that either of them lacks, whichever comes first', () => {
-    for (const one of roles) {
-      expect(lowerRole(one, one)).toBe(one);
-      for (const other of roles) {
-        const lower = lowerRole(one, other);
-        expect({ one, other, lower: lowerRole(other, one) }).toEqual({ one, other, lower });
-        if (lower === null) continue;
-        const extra = rightsOf(lower).filter((action) => !can(one, action) || !can(other, action));
-        const allowed = lower === 'service' ? ['worker.cycle'] : [];
-        expect({ one, other, extra: extra.filter((action) => !allowed.includes(action)) }).toEqual({
-          one,
-          other,
-          extra: [],
-        });
-      }
-    }
-    expect([lowerRole('admin', 'member'), lowerRole('service', 'member')]).toEqual(['member', 'member']);
-    expect([lowerRole('admin', 'support'), lowerRole('support', 'member')]).toEqual([null, null]);
   });
 
   test('is what docs/roles.md says', async () => {

@@ -103,21 +103,6 @@ export function rightsOf(role: Role): Action[] {
   return actions.filter((action) => can(role, action));
 }
 
-/** What is left of a role when it may not exceed another one. `service` has every right of a member. */
-const within: Record<Role, readonly Role[]> = {
-  operator: roles,
-  admin: ['admin', 'service', 'member'],
-  service: ['service', 'member'],
-  support: ['support'],
-  member: ['member'],
-};
-
-/** The lower of two roles; null when neither includes the other. */
-export function lowerRole(one: Role, other: Role): Role | null {
-  if (within[other].includes(one)) return one;
-  return within[one].includes(other) ? other : null;
-}
-
 /** Which roles a principal may give to an API key: never more than it has itself. */
 export function grantableRoles(role: Role): readonly Role[] {
   if (role === 'operator') return roles;

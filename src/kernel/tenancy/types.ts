@@ -60,8 +60,6 @@ export interface ApiKey {
   createdBy: string;
   /** The user at the beginning of that chain. */
   userId: string;
-  /** The user’s role, if it was issued after the key got its own. */
-  userRole: Role | null;
   userDisabledAt: Date | null;
   /** An operator is behind the key, or it has that role. */
   operatorOnly: boolean;

@@ -171,7 +171,7 @@ function useColumns(): Column<ApiKey>[] {
 const facts: Column<ApiKey>[] = [
   { id: 'name', header: 'Key', cell: ({ name }) => <span className="cut">{name}</span> },
   { id: 'hint', header: 'Begins with', width: 110, cell: ({ key_hint }) => <code>{key_hint}…</code> },
-  { id: 'role', header: 'Role', width: 100, cell: (key) => <KeyRole of={key} /> },
+  { id: 'role', header: 'Role', width: 100, cell: ({ role }) => role },
   {
     id: 'user',
     header: 'User',
@@ -192,13 +192,6 @@ const facts: Column<ApiKey>[] = [
     cell: ({ expires_at }) => <Ago at={expires_at} empty="never" />,
   },
 ];
-
-function KeyRole({ of: { role, effective_role } }: { of: ApiKey }) {
-  if (effective_role === null || effective_role === role) return role;
-  return (
-    <span title="The user behind the key has a lower role now.">{`${role}, now ${effective_role}`}</span>
-  );
-}
 
 function KeyState({ of: key }: { of: ApiKey }) {
   const state = stateOf(key);
