@@ -127,6 +127,7 @@ const bodyOf = (route: Route): unknown => {
 /** Where the smallest body would be refused for its own sake, or where a body can name something of the victim's. */
 const bodies: Record<string, unknown> = {
   'PATCH /api/tenants/:tenant_id': { name: 'taken over' },
+  'PATCH /api/users/:user_id': { disabled: false },
   'PUT /api/scraping/sources/:source': { mode: 'push', kb_id: victimsKb },
   'POST /api/connectors': {
     name: 'taken over',
