@@ -26,7 +26,7 @@ export const limitSettings = {
     describe: 'Searches and catalogue matches of one tenant that one process runs at once; more wait.',
   }),
   tenantConcurrentUploads: setting('TENANT_CONCURRENT_UPLOADS', wholeNumber({ min: 1, max: 1_000 }), {
-    default: 8,
+    default: 4,
     describe: 'Files of one tenant that one process receives at once; more wait.',
   }),
   tenantConcurrentParses: setting('TENANT_CONCURRENT_PARSES', wholeNumber({ min: 1, max: 256 }), {
