@@ -24,7 +24,7 @@ interface Tenant {
   waiting: Set<Waiting>;
 }
 
-const usual = { total: Number.POSITIVE_INFINITY, maxWaiting: 100, maxWaitMs: 30_000 };
+const usual = { total: Number.POSITIVE_INFINITY, maxWaiting: 1_000, maxWaitMs: 30_000 };
 
 /**
  * Slots for costly work of requests, such as searches. A tenant that has used up its slots waits for its own work and
