@@ -1,5 +1,5 @@
 -- Who disables a user expects that it also counts for what that user made: keys, keys made with those keys, and
--- sessions. So a key has its user. A session follows the newest role, so a role has the time of the token that stated it.
+-- sessions. So a key has its user. A session follows the newest role, so a role has the time of its token.
 
 -- The policies hold for the owner as well, who acts for no tenant here.
 alter table users no force row level security;
