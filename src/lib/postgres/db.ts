@@ -207,18 +207,15 @@ export class Database {
              select name, pg_terminate_backend(pid) as ended from stalled`,
       values: [names],
       // A connection that has fallen silent must not block the rescuer.
-      query_timeout: 5_000,
+      query_timeout: 2_000,
     };
-    try {
-      const ended: string[] = [];
-      for (const pool of [this.kernelPool, this.pool]) {
-        const { rows } = await pool.query<{ name: string; ended: boolean }>(query);
-        ended.push(...rows.filter((row) => row.ended).map(({ name }) => name));
-      }
-      return [...new Set(ended)];
-    } catch (error) {
-      throw toDatabaseError(error);
-    }
+    const ask = (pool: pg.Pool) => pool.query<{ name: string; ended: boolean }>(query);
+    const [kernels, tenants] = await Promise.allSettled([ask(this.kernelPool), ask(this.pool)]);
+    if (kernels.status === 'rejected') throw toDatabaseError(kernels.reason);
+    // Connections of tenants may have rested through a cut, each costs a try to find that out, and a rescue must not
+    // wait for all of them: the next one asks again.
+    const found = [kernels, tenants].flatMap((one) => (one.status === 'fulfilled' ? one.value.rows : []));
+    return [...new Set(found.filter(({ ended }) => ended).map(({ name }) => name))];
   }
 
   async close(): Promise<void> {
