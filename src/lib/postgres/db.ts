@@ -241,7 +241,8 @@ export class Database {
 
   async #readSigningKey(): Promise<Buffer> {
     const [row] = await this.statement<{ key: Buffer }>(
-      { role: 'sluice_kernel' },
+      // All tenants wait for it: a connection that has fallen silent must not keep them.
+      { role: 'sluice_kernel', limitMs: 5_000 },
       sql`select key from tenant_signing`,
     );
     if (!row)
