@@ -1,13 +1,20 @@
 import { randomBytes } from 'node:crypto';
 
+const maxCount = 0xfff;
+let last = { ms: 0, count: 0 };
+
 /**
- * UUID version 7: 48 bits of milliseconds, then random bits. Ids made one after the other sort by time, which keeps
- * inserts at the right-hand edge of a b-tree.
+ * UUID version 7: 48 bits of milliseconds, 12 bits that count up within a millisecond, then random bits. Ids that one
+ * process makes one after the other sort in that order, which keeps lists in the order of creation and inserts at the
+ * right-hand edge of a b-tree.
  */
 export function newId(nowMs: number = Date.now()): string {
+  const count = nowMs === last.ms ? last.count + 1 : randomBytes(1).readUInt8();
+  last = { ms: nowMs, count };
   const bytes = randomBytes(16);
   bytes.writeUIntBE(nowMs, 0, 6);
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
+  // More ids in one millisecond than can be counted are in no order among each other.
+  bytes.writeUInt16BE(0x7000 | Math.min(count, maxCount), 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   const hex = bytes.toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
