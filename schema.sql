@@ -1,6 +1,75 @@
 -- Generated from a migrated database by `npm run generate`; do not edit. Migrations make the schema.
 
+-- Sequences
+
+create sequence public.event_ids as bigint increment 1;
+
 -- Functions
+
+CREATE OR REPLACE FUNCTION public.add_event_partition()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  v_from bigint := (select max(p.to_id) from event_partitions p);
+  v_to bigint := v_from + 1000000000;
+  v_name text := 'events_' || v_from / 1000000000;
+begin
+  execute format('create table %I (like events including defaults including comments)', v_name);
+  execute format('alter table %I add primary key (tenant_id, event_id)', v_name);
+  execute format('create index %I on %I (xid)', 'ix_' || v_name || '_xid', v_name);
+  execute format('create index %I on %I (tenant_id, subject, event_id)', 'ix_' || v_name || '_subject', v_name);
+  perform guard_event_partition(v_name);
+  execute format('alter table %I add constraint %I check (event_id >= %s and event_id < %s)', v_name,
+                 v_name || '_range', v_from, v_to);
+  execute format('alter table events attach partition %I for values from (%s) to (%s)', v_name, v_from, v_to);
+  execute format('alter table %I drop constraint %I', v_name, v_name || '_range');
+  insert into event_partitions (from_id, to_id, name) values (v_from, v_to, v_name);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.adopt_reference_documents(p_tenant text, p_kb text, p_job uuid, p_documents uuid[])
+ RETURNS TABLE(document_id uuid, revision bigint)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  v_replaced uuid[];
+begin
+  with adopted as (
+    update knowledge_documents d
+       set previous = null
+     where d.tenant_id = p_tenant
+       and d.kb_id = p_kb
+       and d.document_id = any(p_documents)
+       and d.last_job = p_job
+       and d.previous is not null
+    returning d.document_id
+  )
+  select array_agg(a.document_id) into v_replaced from adopted a;
+  if v_replaced is null then
+    return;
+  end if;
+  return query
+    select distinct l.document_id, l.revision
+      from knowledge_links l
+      join knowledge_documents d
+        on d.tenant_id = l.tenant_id and d.kb_id = l.kb_id and d.document_id = l.document_id
+     where l.tenant_id = p_tenant
+       and l.kb_id = p_kb
+       and l.document_id = any(v_replaced)
+       and l.revision <> d.revision
+       and (l.job_id = p_job or not exists (
+         select
+           from ingestion_jobs j
+          where j.tenant_id = p_tenant
+            and j.job_id = l.job_id
+            and (j.status in ('queued', 'running', 'paused', 'failed') or j.cleanup_open)));
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.analyze_entities()
  RETURNS void
@@ -55,9 +124,10 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION public.claim_jobs(p_worker uuid, p_pipelines text[], p_limit integer, p_lease_ms integer, p_tenant_limit integer, p_tenant text DEFAULT NULL::text, p_job uuid DEFAULT NULL::uuid, p_struck boolean DEFAULT false)
+CREATE OR REPLACE FUNCTION public.claim_due_jobs(p_worker uuid, p_pipelines text[], p_limit integer, p_lease_ms integer, p_tenant_limit integer, p_spared uuid[], p_tenant text)
  RETURNS TABLE(claimed public.ingestion_jobs, was text)
  LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_sort TO 'off'
@@ -66,98 +136,177 @@ CREATE OR REPLACE FUNCTION public.claim_jobs(p_worker uuid, p_pipelines text[], 
 AS $function$
 declare
   v_now timestamptz := clock_timestamp();
-  v_tenants text[];
-  v_passes bigint[];
+  v_lanes tenant_queue[];
+  v_lane tenant_queue;
+  v_locked tenant_queue;
+  v_tenants integer;
+  v_last_pass bigint;
   v_share integer;
   v_remaining integer := p_limit;
   v_limits jsonb;
-  v_free integer;
+  v_limit integer;
+  v_room integer;
+  v_want integer;
   v_taken integer;
+  v_of_tenant integer := 0;
+  v_tenant_before text := '';
   v_full_workspaces uuid[];
   v_ids uuid[];
   v_was text[];
 begin
-  if p_tenant is not null then
-    v_tenants := array[p_tenant];
-    v_passes := array[0];
-  else
-    select array_agg(t.tenant_id), array_agg(t.pass)
-      into v_tenants, v_passes
-      from tenants_with_due_work(v_now) t;
-  end if;
-  v_share := ceil(p_limit::numeric / greatest(cardinality(v_tenants), 1));
+  perform wake_lanes(v_now, p_pipelines);
+  select array_agg(l order by (l).pass, (l).tenant_id, (l).pipeline), count(distinct (l).tenant_id), max((l).pass)
+    into v_lanes, v_tenants, v_last_pass
+    from first_lanes(p_pipelines, p_limit + 50, p_tenant) l;
+  v_share := ceil(p_limit::numeric / greatest(v_tenants, 1));
 
-  for i in 1 .. coalesce(cardinality(v_tenants), 0) loop
+  foreach v_lane in array coalesce(v_lanes, '{}') loop
     exit when v_remaining <= 0;
-    -- Another worker that takes from this tenant right now has it locked: go on with the next tenant.
-    select t.limits into v_limits from tenants t where t.tenant_id = v_tenants[i] for no key update skip locked;
+    if v_lane.tenant_id <> v_tenant_before then
+      v_of_tenant := 0;
+      v_tenant_before := v_lane.tenant_id;
+    end if;
+    continue when v_of_tenant >= v_share;
+    -- Another worker that takes from this tenant right now has it locked: go on with the next one. The only tenant
+    -- that waits is waited for, because that takes no longer than a claim.
+    if v_tenants > 1 then
+      select t.limits into v_limits from tenants t where t.tenant_id = v_lane.tenant_id for no key update skip locked;
+    else
+      select t.limits into v_limits from tenants t where t.tenant_id = v_lane.tenant_id for no key update;
+    end if;
     continue when not found;
-    select coalesce((v_limits ->> 'concurrent_jobs')::integer, p_tenant_limit) - count(*)
-      into v_free
-      from ingestion_jobs j
-     where j.tenant_id = v_tenants[i] and j.leased_by is not null;
-    v_free := least(v_free, v_share, v_remaining);
+    -- Read again, because it may have been woken for an earlier job since. A lane that another claim has locked is left
+    -- as it is: that claim may be waiting for this tenant.
+    select q.* into v_locked
+      from tenant_queue q
+     where q.tenant_id = v_lane.tenant_id and q.pipeline = v_lane.pipeline
+       for update skip locked;
+    if found then
+      v_lane := v_locked;
+    end if;
+    v_limit := coalesce((v_limits ->> 'concurrent_jobs')::integer, p_tenant_limit);
+    v_room := v_limit - count_leases(v_lane.tenant_id, v_now, v_limit);
+    if v_room <= 0 then
+      update tenant_queue q
+         set is_due = false, is_limited = true, next_due = v_now + interval '1 second'
+       where q.tenant_id = v_locked.tenant_id and q.pipeline = v_locked.pipeline;
+      continue;
+    end if;
+    v_want := least(v_room, v_share - v_of_tenant, v_remaining);
 
     -- Started jobs first: the other way round a large backlog would start all its jobs and finish none.
     for v_queued in 0 .. 1 loop
-      exit when v_free <= 0;
-      v_full_workspaces := full_workspaces(v_tenants[i], (v_limits ->> 'concurrent_jobs_per_workspace')::integer);
+      exit when v_want <= 0;
+      v_full_workspaces := case when v_limits ? 'concurrent_jobs_per_workspace'
+        then full_workspaces(v_lane.tenant_id, (v_limits ->> 'concurrent_jobs_per_workspace')::integer) end;
       select array_agg(h.job_id), array_agg(h.status)
         into v_ids, v_was
         from (select j.job_id, j.status
-                from ingestion_jobs j
-               where j.tenant_id = v_tenants[i]
+                from only ingestion_jobs j
+               where j.tenant_id = v_lane.tenant_id
+                 and j.pipeline = v_lane.pipeline
                  and (case j.status when 'queued' then 1 else 0 end) = v_queued
+                 and j.run_at >= v_lane.head_at
                  and j.run_at <= v_now
                  and j.leased_by is null
+                 and j.struck_by = '{}'
                  and (j.status in ('queued', 'running', 'failed') or j.cleanup_open)
-                 and j.pipeline = any(p_pipelines)
-                 and (p_job is null or j.job_id = p_job)
-                 and (j.struck_by <> '{}') = p_struck
+                 and j.job_id <> all(p_spared)
                  and (v_full_workspaces is null or j.workspace_id is null or j.workspace_id <> all(v_full_workspaces))
                  and (j.status <> 'failed' or retry_may_start(j.tenant_id, j.pipeline, j.subject_id, j.job_id))
                order by j.run_at
-               limit case when v_limits ? 'concurrent_jobs_per_workspace' then 1 else v_free end
+               limit case when v_limits ? 'concurrent_jobs_per_workspace' then 1 else v_want end
                  for update skip locked) h;
       continue when v_ids is null;
-
-      return query
-        with moved as (
-          update ingestion_jobs j
-             set status = case j.status when 'canceled' then 'canceled' else 'running' end,
-                 lease_epoch = j.lease_epoch + case when j.shared and j.status <> 'canceled' then 0 else 1 end,
-                 leased_by = case when j.shared and j.status <> 'canceled' then null else p_worker end,
-                 lease_expires_at = case when j.shared and j.status <> 'canceled' then null
-                   else clock_timestamp() + p_lease_ms * interval '1 millisecond' end,
-                 heartbeat_at = clock_timestamp(),
-                 started_at = coalesce(j.started_at, clock_timestamp()),
-                 next_retry_at = null,
-                 not_before = null,
-                 updated_at = clock_timestamp()
-            from unnest(v_ids, v_was) as h (job_id, was)
-           where j.tenant_id = v_tenants[i]
-             and j.job_id = h.job_id
-          returning j, h.was
-        ), logged as (
-          insert into events (tenant_id, type, subject, user_id, correlation_id, data)
-          select (m.j).tenant_id, 'job.started', (m.j).job_id::text, (m.j).user_id, (m.j).correlation_id,
-                 jsonb_strip_nulls(jsonb_build_object(
-                   'job_id', (m.j).job_id, 'tenant_id', (m.j).tenant_id, 'pipeline', (m.j).pipeline,
-                   'subject_id', (m.j).subject_id, 'connector_id', (m.j).connector_id, 'run_id', (m.j).run_id,
-                   'retry_count', (m.j).retry_count, 'worker_id', p_worker))
-            from moved m
-           where m.was in ('queued', 'failed')
-        )
-        select m.j, m.was from moved m;
+      return query select l.claimed, l.was from lease_jobs(p_worker, p_lease_ms, v_lane.tenant_id, v_ids, v_was) l;
       get diagnostics v_taken = row_count;
-      v_free := v_free - v_taken;
+      v_want := v_want - v_taken;
       v_remaining := v_remaining - v_taken;
-      -- Behind all that wait now: a tenant that was idle, or is new, gets this turn and then no more than the others.
-      update tenants t
-         set pass = greatest(t.pass, v_passes[cardinality(v_passes)]) + v_taken
-       where t.tenant_id = v_tenants[i];
+      v_of_tenant := v_of_tenant + v_taken;
     end loop;
+
+    -- Behind all that wait now, and behind the other lanes of its tenant. Those move as well when something was taken,
+    -- because the tenant had its turn. A lane that is alone keeps its place, and its row its version.
+    if cardinality(v_lanes) > 1 then
+      update tenant_queue q
+         set pass = greatest(q.pass, v_last_pass) + greatest(v_of_tenant, 1) + (q.pipeline = v_lane.pipeline)::integer
+       where q.ctid = any(array(
+         select w.ctid
+           from tenant_queue w
+          where w.tenant_id = v_lane.tenant_id
+            and (v_of_tenant > 0 or w.pipeline = v_lane.pipeline)
+            for update skip locked));
+    end if;
+    continue when v_locked.tenant_id is null;
+    if v_want > 0 and not (v_limits ? 'concurrent_jobs_per_workspace' and v_of_tenant > 0) then
+      perform rest_lane(v_lane, v_now, p_spared);
+    elsif v_lane.moved_at < v_now - interval '250 milliseconds'
+       and pg_try_advisory_xact_lock(20993, lane_key(v_lane.tenant_id, v_lane.pipeline)) then
+      update tenant_queue q
+         set head_at = coalesce(lane_head(q.tenant_id, q.pipeline, q.head_at), v_now), moved_at = v_now
+       where q.tenant_id = v_lane.tenant_id and q.pipeline = v_lane.pipeline;
+    end if;
   end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.claim_jobs(p_worker uuid, p_pipelines text[], p_limit integer, p_lease_ms integer, p_tenant_limit integer, p_tenant text DEFAULT NULL::text, p_job uuid DEFAULT NULL::uuid, p_struck boolean DEFAULT false)
+ RETURNS TABLE(claimed public.ingestion_jobs, was text)
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  v_struck record;
+begin
+  if p_struck then
+    select f.tenant_id, f.job_id into v_struck from find_struck_job(p_pipelines, p_tenant_limit, p_tenant) f;
+    if found and (p_job is null or v_struck.job_id = p_job) then
+      return query
+        select c.claimed, c.was
+          from claim_one_job(p_worker, p_lease_ms, p_tenant_limit, v_struck.tenant_id, v_struck.job_id) c;
+    end if;
+  elsif p_job is not null then
+    return query
+      select c.claimed, c.was from claim_one_job(p_worker, p_lease_ms, p_tenant_limit, p_tenant, p_job) c;
+  else
+    return query
+      select c.claimed, c.was
+        from claim_due_jobs(p_worker, p_pipelines, p_limit, p_lease_ms, p_tenant_limit, '{}', p_tenant) c;
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.claim_one_job(p_worker uuid, p_lease_ms integer, p_tenant_limit integer, p_tenant text, p_job uuid)
+ RETURNS TABLE(claimed public.ingestion_jobs, was text)
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_limits jsonb;
+  v_limit integer;
+  v_job ingestion_jobs;
+begin
+  select t.limits into v_limits from tenants t where t.tenant_id = p_tenant for no key update;
+  v_limit := coalesce((v_limits ->> 'concurrent_jobs')::integer, p_tenant_limit);
+  select j.* into v_job
+    from only ingestion_jobs j
+   where j.tenant_id = p_tenant
+     and j.job_id = p_job
+     and j.run_at <= v_now
+     and j.leased_by is null
+     and (j.status in ('queued', 'running', 'failed') or j.cleanup_open)
+     and (j.status <> 'failed' or retry_may_start(j.tenant_id, j.pipeline, j.subject_id, j.job_id))
+     for update skip locked;
+  if not found or count_leases(p_tenant, v_now, v_limit) >= v_limit
+     or v_job.workspace_id = any(
+       full_workspaces(p_tenant, (v_limits ->> 'concurrent_jobs_per_workspace')::integer)) then
+    return;
+  end if;
+  return query
+    select l.claimed, l.was
+      from lease_jobs(p_worker, p_lease_ms, p_tenant, array[p_job], array[v_job.status]) l;
 end
 $function$;
 
@@ -213,6 +362,21 @@ begin
   on conflict (tenant_id, job_id, url_key) do update
      set is_visited = f.is_visited or excluded.is_visited;
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.count_leases(p_tenant text, p_now timestamp with time zone, p_most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  return (select count(*)
+            from (select
+                    from only ingestion_jobs j
+                   where j.tenant_id = p_tenant and j.leased_by is not null and j.lease_expires_at > p_now
+                   limit p_most) running);
 end
 $function$;
 
@@ -273,6 +437,233 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.dispatch_job(p_tenant text, p_job uuid, p_pipeline text, p_subject text, p_workspace uuid, p_stage text, p_run_at timestamp with time zone, p_max_retries integer, p_correlation text, p_payload jsonb, p_requeued_from uuid, p_shared boolean, p_connector text, p_account text, p_user text, p_ip text, p_file uuid, p_created_by text, p_worker uuid, p_lease_ms integer, p_tenant_limit integer)
+ RETURNS SETOF public.ingestion_jobs
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_worker uuid := p_worker;
+  v_job ingestion_jobs;
+begin
+  if p_requeued_from is null then
+    return query select f.* from forward_retry(p_tenant, p_pipeline, p_subject) f;
+    if found then
+      return;
+    end if;
+  end if;
+  if v_worker is not null and not may_start_at_once(p_tenant, p_pipeline, p_tenant_limit) then
+    v_worker := null;
+  end if;
+  insert into ingestion_jobs (
+    tenant_id, job_id, pipeline, subject_id, workspace_id, status, stage, run_at, max_retries, correlation_id, payload,
+    lease_epoch, leased_by, lease_expires_at, heartbeat_at, started_at,
+    requeued_from, shared, connector_id, external_account_id, user_id, ip_address, file_id, created_by,
+    created_at, updated_at)
+  values (
+    p_tenant, p_job, p_pipeline, p_subject, p_workspace, case when v_worker is null then 'queued' else 'running' end,
+    p_stage, coalesce(p_run_at, v_now), p_max_retries, p_correlation, p_payload,
+    case when v_worker is null then 0 else 1 end, v_worker,
+    case when v_worker is not null then v_now + p_lease_ms * interval '1 millisecond' end,
+    case when v_worker is not null then v_now end, case when v_worker is not null then v_now end,
+    p_requeued_from, p_shared, p_connector, p_account, p_user, p_ip, p_file, p_created_by, v_now, v_now)
+  on conflict (tenant_id, pipeline, subject_id)
+    where status in ('queued', 'running', 'paused') or cleanup_open
+    do nothing
+  returning * into v_job;
+  if not found then
+    return;
+  end if;
+  insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+  values (
+    p_tenant, 'job.queued', p_job::text, p_user, p_correlation,
+    jsonb_strip_nulls(jsonb_build_object(
+      'job_id', p_job, 'tenant_id', p_tenant, 'pipeline', p_pipeline, 'subject_id', p_subject,
+      'connector_id', p_connector, 'requeued_from', p_requeued_from, 'created_by', p_created_by)));
+  if p_requeued_from is not null then
+    insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+    values (
+      p_tenant, 'job.requeued', p_job::text, p_user, p_correlation,
+      jsonb_strip_nulls(jsonb_build_object(
+        'job_id', p_job, 'tenant_id', p_tenant, 'pipeline', p_pipeline, 'subject_id', p_subject,
+        'connector_id', p_connector, 'requeued_from', p_requeued_from, 'created_by', p_created_by)));
+  end if;
+  if v_worker is not null then
+    insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+    values (p_tenant, 'job.started', p_job::text, p_user, p_correlation, started_event(v_job, v_worker));
+  end if;
+  return next v_job;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.drop_ended_jobs(p_name text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET lock_timeout TO '2s'
+AS $function$
+begin
+  delete from ended_job_tables where name = p_name and ended_before is not null;
+  if not found then
+    raise exception 'There is no closed table of ended jobs named %', p_name;
+  end if;
+  execute format('drop table %I', p_name);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.drop_event_partition(p_from bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  v_part event_partitions;
+begin
+  select p.* into v_part from event_partitions p where p.from_id = p_from for update;
+  if not found or not exists (
+    select from event_partitions n where n.from_id > p_from and n.opened_at is not null) then
+    return false;
+  end if;
+  begin
+    set local lock_timeout = '100ms';
+    execute format('truncate %I', v_part.name);
+  exception when lock_not_available then
+    return false;
+  end;
+  begin
+    set local lock_timeout = '50ms';
+    execute format('alter table events detach partition %I', v_part.name);
+    execute format('drop table %I', v_part.name);
+    delete from event_partitions p where p.from_id = p_from;
+  exception when lock_not_available then
+    update event_partitions p set emptied_at = clock_timestamp() where p.from_id = p_from;
+  end;
+  return true;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.ensure_event_era()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  v_now text := event_incarnation();
+  v_newest event_eras;
+  v_reason text;
+  v_first bigint;
+  v_name text;
+  v_to bigint;
+  v_has_rows boolean;
+  v_was text[];
+  v_is text[];
+begin
+  select r.* into v_newest from event_eras r order by r.era desc limit 1;
+  if v_now is null or v_newest.incarnation = v_now then
+    return v_newest.era;
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('event_partitions', 0));
+  select r.* into v_newest from event_eras r order by r.era desc limit 1;
+  if v_newest.incarnation = v_now then
+    return v_newest.era;
+  end if;
+  set local lock_timeout = '2s';
+  -- Waits for everybody who writes events: nobody adds to the old era after this.
+  lock table events in share row exclusive mode;
+  v_was := string_to_array(v_newest.incarnation, ':');
+  v_is := string_to_array(v_now, ':');
+  v_reason := case
+    when v_was is null then 'first era'
+    when v_was[1] <> v_is[1] then 'another cluster'
+    when v_was[2] <> v_is[2] then 'another timeline'
+    else 'restored in the same cluster' end;
+  -- Behind everything that is there, whatever the sequence says: a restore may have left it behind.
+  select max(p.to_id) into v_first from event_partitions p where p.from_id <= (select s.last_value from event_ids s);
+  for v_name, v_to in
+    select p.name, p.to_id from event_partitions p where p.to_id > v_first order by p.from_id desc
+  loop
+    execute format('select exists (select from %I)', v_name) into v_has_rows;
+    if v_has_rows then
+      v_first := v_to;
+      exit;
+    end if;
+  end loop;
+  while not exists (select from event_partitions p where p.from_id = v_first) loop
+    perform add_event_partition();
+  end loop;
+  insert into event_eras (era, first_id, incarnation, reason)
+  values (greatest(extract(epoch from clock_timestamp())::bigint, v_newest.era + 1), v_first, v_now, v_reason)
+  returning event_eras.era into v_newest.era;
+  perform open_event_partition(v_first);
+  perform roll_event_log(interval '1 day');
+  return v_newest.era;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.event_era(p_event_id bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  select max(r.era) from event_eras r where r.first_id <= p_event_id
+$function$;
+
+CREATE OR REPLACE FUNCTION public.event_incarnation()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  select case when pg_is_in_recovery() then null
+              else concat_ws(':', s.system_identifier, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
+                             (select d.oid from pg_database d where d.datname = current_database()),
+                             'public.events'::regclass::oid) end
+    from pg_control_system() s
+$function$;
+
+CREATE OR REPLACE FUNCTION public.event_log_eras()
+ RETURNS TABLE(era bigint, first_id bigint, oldest_id bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  select r.era, r.first_id, (select min(p.from_id) from event_partitions p where p.emptied_at is null)
+    from event_eras r
+   order by r.era
+$function$;
+
+CREATE OR REPLACE FUNCTION public.event_log_head(p_snapshot pg_snapshot)
+ RETURNS TABLE(era bigint, first_id bigint, is_current boolean, low bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  select r.era, r.first_id, coalesce(event_incarnation() = r.incarnation, true),
+         event_low(r.era, pg_snapshot_xmin(p_snapshot))
+    from event_eras r
+   order by r.era desc
+   limit 1
+$function$;
+
+CREATE OR REPLACE FUNCTION public.event_low(p_era bigint, p_xid xid8)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  select coalesce(
+           (select max(p.from_id) from event_partitions p where p.era = r.era and p.opened_xid <= p_xid),
+           r.first_id) - 1
+    from event_eras r
+   where r.era = p_era
+$function$;
+
 CREATE OR REPLACE FUNCTION public.facts_have_parents()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -315,6 +706,159 @@ begin
       constraint = 'daily_metrics_ad';
   end if;
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.fence_job(p_worker uuid, p_tenant text, p_job uuid, p_epoch bigint)
+ RETURNS SETOF public.ingestion_jobs
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+begin
+  return query
+    select j.*
+      from only ingestion_jobs j
+     where j.tenant_id = p_tenant
+       and j.job_id = p_job
+       and j.lease_epoch = p_epoch
+       and j.leased_by is not distinct from p_worker
+       and p_worker is not null
+       and (j.status in ('running', 'paused') or j.cleanup_open)
+       for no key update;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.find_handed_reference(p_tenant text, p_kb text, p_reference uuid)
+ RETURNS TABLE(external_id text, url text, title text, content text, media_type text, has_same_url boolean)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select r.external_id, r.url, r.title, r.content, r.media_type, exists (
+             select
+               from scrape_references o
+               join scrape_sources os on os.tenant_id = o.tenant_id and os.source = o.source
+              where o.tenant_id = p_tenant
+                and o.url_key = r.url_key
+                and o.reference_id < r.reference_id
+                and o.gone_at is null
+                and os.kb_id = p_kb)
+      from scrape_references r
+      join scrape_sources s on s.tenant_id = r.tenant_id and s.source = r.source and s.kb_id = p_kb
+     where r.tenant_id = p_tenant
+       and r.reference_id = p_reference
+       and r.gone_at is null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.find_reference_intake(p_tenant text, p_kb text)
+ RETURNS TABLE(created_at timestamp with time zone, has_references boolean)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select b.created_at, exists (
+             select
+               from knowledge_sources s
+              where s.tenant_id = p_tenant
+                and s.kb_id = p_kb
+                and s.type = 'reference')
+      from knowledge_bases b
+     where b.tenant_id = p_tenant
+       and b.kb_id = p_kb
+       and b.removed_at is null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.find_struck_job(p_pipelines text[], p_tenant_limit integer, p_tenant text)
+ RETURNS TABLE(tenant_id text, job_id uuid)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  return query
+    select j.tenant_id, j.job_id
+      from only ingestion_jobs j
+      join tenants t on t.tenant_id = j.tenant_id
+     cross join lateral (
+       select coalesce((t.limits ->> 'concurrent_jobs')::integer, p_tenant_limit) as concurrent,
+              (t.limits ->> 'concurrent_jobs_per_workspace')::integer as per_workspace) l
+     where j.struck_by <> '{}'
+       and j.leased_by is null
+       and (j.status in ('queued', 'running', 'failed') or j.cleanup_open)
+       and j.run_at <= (select clock_timestamp())
+       and j.pipeline = any(p_pipelines)
+       and (p_tenant is null or j.tenant_id = p_tenant)
+       and (j.status <> 'failed' or retry_may_start(j.tenant_id, j.pipeline, j.subject_id, j.job_id))
+       and count_leases(j.tenant_id, clock_timestamp(), l.concurrent) < l.concurrent
+       -- A job that cannot be claimed would hide all jobs behind it.
+       and (j.workspace_id is null
+         or j.workspace_id <> all(coalesce(full_workspaces(j.tenant_id, l.per_workspace), '{}')))
+     order by j.run_at
+     limit 1;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.finish_unchanged_items(p_tenant text, p_job uuid, p_ids bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  update job_items i
+     set status = 'DONE',
+         result_json = i.input_json,
+         error_code = null,
+         last_error = null,
+         attempts = i.attempts + 1,
+         crashes = 0,
+         due_at = '-infinity',
+         updated_at = clock_timestamp()
+   where i.tenant_id = p_tenant
+     and i.job_id = p_job
+     and i.id = any(p_ids);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.first_lanes(p_pipelines text[], p_limit integer, p_tenant text)
+ RETURNS SETOF public.tenant_queue
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  if p_tenant is null then
+    return query
+      select q.*
+        from unnest(p_pipelines) as p (name)
+       cross join lateral (
+         select t.*
+           from tenant_queue t
+          where t.pipeline = p.name and t.is_due
+          order by t.pass, t.tenant_id
+          limit p_limit) q
+       order by q.pass, q.tenant_id
+       limit p_limit;
+  else
+    return query
+      select t.*
+        from tenant_queue t
+       where t.tenant_id = p_tenant and t.pipeline = any(p_pipelines) and t.is_due;
+  end if;
 end
 $function$;
 
@@ -373,6 +917,56 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.forward_retry(p_tenant text, p_pipeline text, p_subject text)
+ RETURNS SETOF public.ingestion_jobs
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_job ingestion_jobs;
+begin
+  select f.* into v_job
+    from only ingestion_jobs f
+   where f.tenant_id = p_tenant
+     and f.pipeline = p_pipeline
+     and f.subject_id = p_subject
+     and f.status = 'failed'
+   order by f.job_id
+   limit 1
+     for update;
+  if not found or exists (
+    select
+      from only ingestion_jobs a
+     where a.tenant_id = p_tenant
+       and a.pipeline = p_pipeline
+       and a.subject_id = p_subject
+       and (a.status in ('queued', 'running', 'paused') or a.cleanup_open)) then
+    return;
+  end if;
+  update only ingestion_jobs j
+     set run_at = least(j.run_at, greatest(v_now, j.not_before)),
+         next_retry_at = least(j.next_retry_at, greatest(v_now, j.not_before)),
+         updated_at = v_now
+   where j.tenant_id = p_tenant
+     and j.job_id = v_job.job_id
+     and j.status = 'failed'
+  returning * into v_job;
+  if not found then
+    return;
+  end if;
+  insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+  values (
+    p_tenant, 'job.retry', v_job.job_id::text, v_job.user_id, v_job.correlation_id,
+    jsonb_build_object(
+      'job_id', v_job.job_id, 'tenant_id', p_tenant, 'pipeline', p_pipeline, 'subject_id', p_subject,
+      'retry_count', v_job.retry_count, 'brought_forward', true,
+      'delay_seconds', greatest(0, extract(epoch from v_job.next_retry_at - clock_timestamp()))));
+  return next v_job;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.full_workspaces(p_tenant text, p_limit integer)
  RETURNS uuid[]
  LANGUAGE sql
@@ -380,7 +974,7 @@ CREATE OR REPLACE FUNCTION public.full_workspaces(p_tenant text, p_limit integer
 BEGIN ATOMIC
  SELECT array_agg(f.workspace_id) AS array_agg
     FROM ( SELECT j.workspace_id
-            FROM public.ingestion_jobs j
+            FROM ONLY public.ingestion_jobs j
            WHERE ((full_workspaces.p_limit IS NOT NULL) AND (j.tenant_id = full_workspaces.p_tenant) AND (j.leased_by IS NOT NULL) AND (j.workspace_id IS NOT NULL))
            GROUP BY j.workspace_id
           HAVING (count(*) >= full_workspaces.p_limit)) f;
@@ -449,6 +1043,21 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.guard_event_partition(p_name text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  execute format('alter table %I enable row level security', p_name);
+  execute format('alter table %I force row level security', p_name);
+  -- Forced on the owner too: without a policy it would find every partition empty.
+  execute format('create policy owner_rows on %I to %I using (true) with check (true)', p_name,
+                 (select pg_get_userbyid(c.relowner) from pg_class c where c.oid = 'public.events'::regclass));
+  execute format('alter table %I set (autovacuum_vacuum_insert_scale_factor = 0.2)', p_name);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.guard_tenant_table(target regclass)
  RETURNS void
  LANGUAGE plpgsql
@@ -463,8 +1072,37 @@ begin
   execute format(
     'create policy kernel_rows on %s to sluice_kernel using (true) with check (true)',
     target);
+  perform show_rows_to_owner(target);
   -- Reading is what the proof of an erasure needs everywhere; every right to write is granted by name.
   execute format('grant select on %s to sluice_kernel', target);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.hold_generation(p_tenant text, p_kb text, p_generation integer)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  v_state text;
+begin
+  perform
+     from knowledge_bases b
+    where b.tenant_id = p_tenant
+      and b.kb_id = p_kb
+      and b.removed_at is null
+      for share;
+  if not found then
+    return null;
+  end if;
+  select g.state into v_state
+    from knowledge_generations g
+   where g.tenant_id = p_tenant
+     and g.kb_id = p_kb
+     and g.generation = p_generation
+     for no key update;
+  return coalesce(v_state, 'none');
 end
 $function$;
 
@@ -479,6 +1117,26 @@ begin
    where f.tenant_id = g.tenant_id
      and f.file_id = g.file_id;
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.insert_items_at_once(p_tenant text, p_job uuid, p_job_type text, p_processor text, p_options jsonb, p_columns jsonb, p_file_name text, p_user text, p_user_role text, p_controllers jsonb, p_first_row_no integer, p_inputs text, p_normalized text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  v_inputs text[] := string_to_array(p_inputs, E'\n');
+  v_normalized text[] := string_to_array(p_normalized, E'\n');
+begin
+  insert into item_jobs (tenant_id, job_id, job_type, processor, options, columns, file_name, user_id, user_role,
+                         controllers, total, pending)
+  values (p_tenant, p_job, p_job_type, p_processor, p_options, p_columns, p_file_name, p_user, p_user_role,
+          p_controllers, cardinality(v_inputs), cardinality(v_inputs));
+  insert into job_items (tenant_id, job_id, row_no, user_id, job_type, input_json, normalized_json)
+  select p_tenant, p_job, p_first_row_no + r.n - 1, p_user, p_job_type, r.input::json, nullif(r.normalized, '')::jsonb
+    from unnest(v_inputs, v_normalized) with ordinality as r (input, normalized, n);
 end
 $function$;
 
@@ -547,6 +1205,448 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.lane_head(p_tenant text, p_pipeline text, p_from timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  return least(
+    (select j.run_at
+       from only ingestion_jobs j
+      where j.tenant_id = p_tenant and j.pipeline = p_pipeline
+        and (case j.status when 'queued' then 1 else 0 end) = 0 and j.run_at >= p_from
+        and j.leased_by is null and j.struck_by = '{}'
+        and (j.status in ('queued', 'running', 'failed') or j.cleanup_open)
+      order by j.run_at
+      limit 1),
+    (select j.run_at
+       from only ingestion_jobs j
+      where j.tenant_id = p_tenant and j.pipeline = p_pipeline
+        and (case j.status when 'queued' then 1 else 0 end) = 1 and j.run_at >= p_from
+        and j.leased_by is null and j.struck_by = '{}'
+        and (j.status in ('queued', 'running', 'failed') or j.cleanup_open)
+      order by j.run_at
+      limit 1));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.lane_key(p_tenant text, p_pipeline text)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN hashtext(((p_pipeline || '/'::text) || p_tenant));
+
+CREATE OR REPLACE FUNCTION public.lease_jobs(p_worker uuid, p_lease_ms integer, p_tenant text, p_jobs uuid[], p_was text[])
+ RETURNS TABLE(claimed public.ingestion_jobs, was text)
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  v_now timestamptz := clock_timestamp();
+begin
+  return query
+    with moved as (
+      update only ingestion_jobs j
+         set status = case j.status when 'canceled' then 'canceled' else 'running' end,
+             lease_epoch = j.lease_epoch + case when j.shared and j.status <> 'canceled' then 0 else 1 end,
+             leased_by = case when j.shared and j.status <> 'canceled' then null else p_worker end,
+             lease_expires_at = case when j.shared and j.status <> 'canceled' then null
+               else v_now + p_lease_ms * interval '1 millisecond' end,
+             run_at = case when j.shared and j.status <> 'canceled' then v_now else j.run_at end,
+             heartbeat_at = v_now,
+             started_at = coalesce(j.started_at, v_now),
+             next_retry_at = null,
+             not_before = null,
+             updated_at = v_now
+        from unnest(p_jobs, p_was) as h (job_id, was)
+       where j.tenant_id = p_tenant
+         and j.job_id = h.job_id
+      returning j, h.was
+    ), logged as (
+      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+      select (m.j).tenant_id, 'job.started', (m.j).job_id::text, (m.j).user_id, (m.j).correlation_id,
+             started_event((m.j), p_worker)
+        from moved m
+       where m.was in ('queued', 'failed')
+    )
+    select m.j, m.was from moved m;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.lock_pure_items(p_tenant text, p_job uuid, p_limit integer)
+ RETURNS TABLE(id bigint, row_no integer, attempts smallint, strategy smallint, crashes smallint, input_json text)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  v_now timestamptz := clock_timestamp();
+begin
+  perform from only ingestion_jobs j where j.tenant_id = p_tenant and j.job_id = p_job and j.status = 'running';
+  if not found then
+    return;
+  end if;
+  return query
+    select i.id, i.row_no, i.attempts, i.strategy, i.crashes, i.input_json::text
+      from job_items i
+     where i.tenant_id = p_tenant
+       and i.job_id = p_job
+       and i.status = 'PENDING'
+       and i.due_at <= v_now
+     order by i.due_at, i.id
+     limit p_limit
+       for update skip locked;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.may_start_at_once(p_tenant text, p_pipeline text, p_tenant_limit integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_limits jsonb := coalesce((select t.limits from tenants t where t.tenant_id = p_tenant), '{}');
+  v_head timestamptz := (
+    select q.head_at from tenant_queue q where q.tenant_id = p_tenant and q.pipeline = p_pipeline);
+begin
+  return not v_limits ?| array['concurrent_jobs', 'concurrent_jobs_per_workspace']
+     and coalesce(lane_head(p_tenant, p_pipeline, coalesce(v_head, '-infinity')) > v_now, true)
+     and count_leases(p_tenant, v_now, p_tenant_limit) < p_tenant_limit / 2;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.move_ended_jobs(p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  v_moved integer;
+  v_back integer := 0;
+  v_table text;
+  v_count integer;
+begin
+  with gone as (
+    delete from only ingestion_jobs j
+     where j.ctid = any(array(
+       select e.ctid
+         from only ingestion_jobs e
+        where e.finished_at is not null
+          and e.finished_at < clock_timestamp() - interval '2 seconds'
+          and e.status in ('success', 'dead_letter', 'canceled')
+          and not e.cleanup_open
+          and e.leased_by is null
+        order by e.finished_at
+        limit p_limit
+          for update skip locked))
+    returning j.*
+  )
+  insert into ingestion_jobs_ended
+  select g.* from gone g;
+  get diagnostics v_moved = row_count;
+
+  for v_table in select t.name from ended_job_tables t loop
+    execute format(
+      'with back as (
+         delete from only %I e
+          where e.ctid = any(array(
+            select o.ctid
+              from only %I o
+             where o.status in (''queued'', ''running'', ''paused'', ''failed'')
+             limit 100
+               for update skip locked))
+         returning e.*)
+       insert into ingestion_jobs select b.* from back b', v_table, v_table);
+    get diagnostics v_count = row_count;
+    v_back := v_back + v_count;
+  end loop;
+  return v_moved + v_back;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.move_item_counts(p_tenant text, p_job uuid, p_delta jsonb, p_fresh jsonb, p_result_columns jsonb, p_report jsonb, p_every_ms integer)
+ RETURNS TABLE(total bigint, pending bigint, processing bigint, done bigint, error bigint, not_found bigint, skipped bigint, told jsonb)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  v_job item_jobs;
+  v_unreported jsonb;
+  v_columns jsonb;
+  v_is_due boolean;
+begin
+  select i.* into v_job
+    from item_jobs i
+   where i.tenant_id = p_tenant
+     and i.job_id = p_job
+     for no key update;
+  if not found then
+    return;
+  end if;
+  v_job.pending := v_job.pending + coalesce((p_delta ->> 'pending')::bigint, 0);
+  v_job.processing := v_job.processing + coalesce((p_delta ->> 'processing')::bigint, 0);
+  v_job.done := v_job.done + coalesce((p_delta ->> 'done')::bigint, 0);
+  v_job.error := v_job.error + coalesce((p_delta ->> 'error')::bigint, 0);
+  v_job.not_found := v_job.not_found + coalesce((p_delta ->> 'notFound')::bigint, 0);
+  v_job.skipped := v_job.skipped + coalesce((p_delta ->> 'skipped')::bigint, 0);
+  v_unreported := v_job.unreported;
+  if v_unreported = '{}' then
+    v_unreported := p_fresh;
+  elsif p_fresh <> '{}' then
+    select jsonb_object_agg(s.key, s.n)
+      into v_unreported
+      from (select b.key, sum(b.value::bigint) as n
+              from (select key, value from jsonb_each_text(v_job.unreported)
+                    union all
+                    select key, value from jsonb_each_text(p_fresh)) b
+             group by b.key) s;
+  end if;
+  v_columns := v_job.result_columns;
+  if p_result_columns <> '[]' then
+    select v_columns || coalesce(jsonb_agg(n.name), '[]')
+      into v_columns
+      from jsonb_array_elements_text(p_result_columns) n (name)
+     where not v_columns ? n.name;
+  end if;
+  v_is_due := p_report is not null and (
+    v_job.pending + v_job.processing = 0
+    or v_job.reported_at is null
+    or clock_timestamp() - v_job.reported_at >= p_every_ms * interval '1 millisecond');
+  update item_jobs i
+     set pending = v_job.pending,
+         processing = v_job.processing,
+         done = v_job.done,
+         error = v_job.error,
+         not_found = v_job.not_found,
+         skipped = v_job.skipped,
+         result_columns = v_columns,
+         unreported = case when v_is_due then '{}' else v_unreported end,
+         reported_at = case when v_is_due then clock_timestamp() else v_job.reported_at end,
+         controllers = case when v_is_due then v_job.controllers || p_report else v_job.controllers end
+   where i.tenant_id = p_tenant
+     and i.job_id = p_job;
+  return query
+    select v_job.total, v_job.pending, v_job.processing, v_job.done, v_job.error, v_job.not_found, v_job.skipped,
+           case when v_is_due then v_unreported end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.next_transaction(p_snapshot pg_snapshot)
+ RETURNS xid8
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  select case when pg_current_xact_id_if_assigned() is null
+              then (x.last + mod(mod(age('3'::xid)::bigint + 3, 4294967296) - mod(x.last, 4294967296) + 8589934592,
+                                 4294967296))::text::xid8 end
+    from (select pg_snapshot_xmax(p_snapshot)::text::bigint as last) x
+$function$;
+
+CREATE OR REPLACE FUNCTION public.note_moved_job()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  perform note_work(new.tenant_id, new.pipeline, new.run_at);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.note_new_jobs()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  perform note_work(n.tenant_id, n.pipeline, n.due)
+     from (select j.tenant_id, j.pipeline, min(j.run_at) as due
+             from new_jobs j
+            where j.leased_by is null
+              and j.run_at < 'infinity'
+              and (j.status in ('queued', 'running', 'failed') or j.cleanup_open)
+            group by j.tenant_id, j.pipeline) n;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.note_room(p_tenant text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  insert into tenant_queue_marks (tenant_id, pipeline, due_at)
+  select q.tenant_id, q.pipeline, clock_timestamp()
+    from tenant_queue q
+   where q.tenant_id = p_tenant
+     and q.is_limited;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.note_room_of_job()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  perform note_room(new.tenant_id);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.note_work(p_tenant text, p_pipeline text, p_due timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  perform pg_advisory_xact_lock_shared(20993, lane_key(p_tenant, p_pipeline));
+  if not exists (
+    select
+      from tenant_queue q
+     where q.tenant_id = p_tenant
+       and q.pipeline = p_pipeline
+       and (q.is_due or q.next_due <= p_due)
+       and q.head_at <= p_due) then
+    insert into tenant_queue_marks (tenant_id, pipeline, due_at) values (p_tenant, p_pipeline, p_due);
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.open_event_partition(p_from bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  perform setval('event_ids', p_from, false) from event_ids s where s.last_value < p_from;
+  update event_partitions p
+     set era = (select max(r.era) from event_eras r),
+         opened_at = clock_timestamp()
+   where p.opened_at is null
+     and p.from_id <= (select s.last_value from event_ids s);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.open_ingestion_handoffs(p_tenant text, p_source text, p_kb text, p_kb_made_at timestamp with time zone, p_run uuid, p_created_by text, p_wishes jsonb)
+ RETURNS TABLE(handoff_id uuid, reference_id uuid, scrape_run_id uuid, kb_id text, created_by text, is_new boolean, job_id uuid)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    with latest as (
+      select i.reference_id, i.payload_hash, i.handoff_id, i.job_id, l.handoff_id as latest_id,
+             coalesce(l.turn, 0) as turn, l.status, l.reason_code, l.kb_id, l.scrape_run_id, l.created_by,
+             coalesce(l.payload_hash = i.payload_hash and l.kb_id = p_kb and l.status <> 'failed'
+               and (l.status <> 'completed' or l.updated_at >= p_kb_made_at)
+               and not i.is_forced, false) as is_same
+        from jsonb_to_recordset(p_wishes) as i (
+               handoff_id uuid, reference_id uuid, payload_hash text, is_forced boolean, job_id uuid)
+        left join lateral (
+          select *
+            from ingestion_handoffs h
+           where h.tenant_id = p_tenant
+             and h.reference_id = i.reference_id
+           order by h.turn desc
+           limit 1) l on true
+    ), noted as (
+      update ingestion_handoffs h
+         set reason_code = 'unchanged_payload',
+             reason_text = 'A later sync brought the same payload, which is already ingested'
+        from latest l
+       where l.is_same
+         and l.status = 'completed'
+         and h.tenant_id = p_tenant
+         and h.handoff_id = l.latest_id
+         and h.status = 'completed'
+         and h.reason_code <> 'unchanged_payload'
+    ), opened as (
+      insert into ingestion_handoffs as h (
+        tenant_id, handoff_id, source, kb_id, reference_id, payload_hash, scrape_run_id, turn, created_by, job_id,
+        reason_code, attempts)
+      select p_tenant, l.handoff_id, p_source, p_kb, l.reference_id, l.payload_hash, p_run, l.turn + 1, p_created_by,
+             l.job_id, case when l.job_id is null then 'queued_from_scrape' else 'ingestion_job_queued' end,
+             (l.job_id is not null)::integer
+        from latest l
+       where not l.is_same
+       order by l.reference_id
+      on conflict (reference_id, payload_hash) do update
+         set status = 'queued',
+             reason_code = excluded.reason_code,
+             reason_text = null,
+             attempts = excluded.attempts,
+             job_id = excluded.job_id,
+             kb_id = excluded.kb_id,
+             scrape_run_id = excluded.scrape_run_id,
+             turn = excluded.turn,
+             created_by = excluded.created_by
+      returning h.handoff_id, h.reference_id, h.job_id
+    )
+    select o.handoff_id, o.reference_id, p_run, p_kb, p_created_by, true, o.job_id
+      from opened o
+     union all
+    select l.latest_id, l.reference_id, l.scrape_run_id, l.kb_id, l.created_by, l.scrape_run_id = p_run, null
+      from latest l
+     where l.is_same
+       and l.status = 'queued'
+       and l.reason_code = 'queued_from_scrape';
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.open_reference_run(p_tenant text, p_kb text)
+ RETURNS TABLE(name text, chunker jsonb, embedder jsonb, generation integer, created_by text, created_at timestamp with time zone, updated_at timestamp with time zone, generations jsonb, source_id uuid, source_settings jsonb, source_created_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    select b.name, b.chunker, b.embedder, b.generation, b.created_by, b.created_at, b.updated_at,
+           (select coalesce(
+                     jsonb_agg(jsonb_build_object(
+                       'generation', g.generation, 'fingerprint', g.fingerprint, 'state', g.state)
+                       order by g.generation),
+                     '[]')
+              from knowledge_generations g
+             where g.tenant_id = p_tenant
+               and g.kb_id = p_kb
+               and g.state <> 'retired'),
+           s.source_id, s.settings, s.created_at
+      from knowledge_bases b
+      left join lateral (
+             select r.source_id, r.settings, r.created_at
+               from knowledge_sources r
+              where r.tenant_id = p_tenant
+                and r.kb_id = p_kb
+                and r.type = 'reference'
+              order by r.source_id
+              limit 1) s on true
+     where b.tenant_id = p_tenant
+       and b.kb_id = p_kb
+       and b.removed_at is null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.parents_of_facts_stay()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -574,11 +1674,59 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.prepare_ended_jobs(p_table regclass)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  execute format('alter table %s add primary key (tenant_id, job_id)', p_table);
+  execute format('create index on %s (tenant_id, job_id) where status = ''dead_letter''', p_table);
+  execute format('create index on %s (tenant_id, requeued_from) where requeued_from is not null', p_table);
+  execute format('create index on %s (tenant_id, connector_id, job_id) where connector_id is not null', p_table);
+  execute format('create index on %s (tenant_id, subject_id, job_id) where pipeline = ''knowledge''', p_table);
+  execute format('create index on %s (run_id) where run_id is not null', p_table);
+  execute format('create index on %s using brin (finished_at)', p_table);
+  -- A program of the version before may reopen a job where it lies: upkeep takes it back into the queue.
+  execute format(
+    'create index on %s (tenant_id) where status in (''queued'', ''running'', ''paused'', ''failed'')', p_table);
+  execute format('select guard_tenant_table(%L)', p_table);
+  execute format('grant select, insert, update, delete on %s to sluice_tenant', p_table);
+  execute format('grant select, insert, update, delete on %s to sluice_kernel', p_table);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.rate_limit_wait(p_moments timestamp with time zone[], p_now timestamp with time zone, p_limit integer, p_window interval)
  RETURNS interval
  LANGUAGE sql
  STABLE
 RETURN COALESCE((SELECT ((m.m + rate_limit_wait.p_window) - rate_limit_wait.p_now) FROM unnest(rate_limit_wait.p_moments) m(m) WHERE (m.m > (rate_limit_wait.p_now - rate_limit_wait.p_window)) ORDER BY m.m DESC OFFSET (rate_limit_wait.p_limit - 1) LIMIT 1), '00:00:00'::interval);
+
+CREATE OR REPLACE FUNCTION public.recall_ended_job(p_tenant text, p_job uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  v_table text;
+begin
+  select c.relname
+    into v_table
+    from ingestion_jobs j
+    join pg_class c on c.oid = j.tableoid
+   where j.tenant_id = p_tenant
+     and j.job_id = p_job
+     and j.tableoid <> 'ingestion_jobs'::regclass;
+  if not found then
+    return false;
+  end if;
+  execute format(
+    'with back as (delete from only %I e where e.tenant_id = $1 and e.job_id = $2 returning e.*)
+     insert into ingestion_jobs select b.* from back b', v_table)
+    using p_tenant, p_job;
+  return true;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.record_ingestion_handoff_event()
  RETURNS trigger
@@ -592,6 +1740,61 @@ begin
             'reference_id', new.reference_id, 'payload_hash', new.payload_hash, 'reason_code', new.reason_code,
             'reason_text', new.reason_text, 'job_id', new.job_id, 'scrape_run_id', new.scrape_run_id)));
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.release_jobs(p_worker uuid, p_tenants text[], p_jobs uuid[], p_epochs bigint[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  v_count integer;
+begin
+  update only ingestion_jobs j
+     set leased_by = null,
+         lease_expires_at = null,
+         updated_at = clock_timestamp()
+    from unnest(p_tenants, p_jobs, p_epochs) as l (tenant_id, job_id, lease_epoch)
+   where j.tenant_id = l.tenant_id
+     and j.job_id = l.job_id
+     and j.lease_epoch = l.lease_epoch
+     and j.leased_by is not distinct from p_worker
+     and p_worker is not null;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.renew_jobs(p_worker uuid, p_tenants text[], p_jobs uuid[], p_epochs bigint[], p_lease_ms integer)
+ RETURNS TABLE(tenant_id text, job_id uuid, lease_epoch bigint, status text)
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  v_now timestamptz := clock_timestamp();
+begin
+  return query
+    with free as materialized (
+      select j.tenant_id, j.job_id
+        from unnest(p_tenants, p_jobs, p_epochs) as l (tenant_id, job_id, lease_epoch)
+        join only ingestion_jobs j on j.tenant_id = l.tenant_id and j.job_id = l.job_id
+       where j.lease_epoch = l.lease_epoch
+         and j.leased_by is not distinct from p_worker
+         and p_worker is not null
+         for no key update of j skip locked
+    )
+    update only ingestion_jobs j
+       set lease_expires_at = v_now + p_lease_ms * interval '1 millisecond',
+           heartbeat_at = v_now
+      from free f
+     where j.tenant_id = f.tenant_id
+       and j.job_id = f.job_id
+    returning j.tenant_id, j.job_id, j.lease_epoch, j.status;
 end
 $function$;
 
@@ -636,17 +1839,138 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.rest_lane(p_lane public.tenant_queue, p_now timestamp with time zone, p_spared uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  v_next timestamptz := lane_head(p_lane.tenant_id, p_lane.pipeline, p_lane.head_at);
+begin
+  if v_next <= p_now then
+    -- The spared jobs are at work here; others may take them. What is left otherwise waits for something else: for the
+    -- active job of its subject, or for room in its workspace.
+    if not exists (
+      select
+        from only ingestion_jobs j
+       where j.tenant_id = p_lane.tenant_id and j.job_id = any(p_spared) and j.pipeline = p_lane.pipeline
+         and j.run_at <= p_now and j.status = 'running') then
+      update tenant_queue q
+         set is_due = false, is_limited = true, next_due = p_now + interval '200 milliseconds'
+       where q.tenant_id = p_lane.tenant_id and q.pipeline = p_lane.pipeline;
+    end if;
+    return;
+  end if;
+  if p_lane.busy_until > p_now
+     or not pg_try_advisory_xact_lock(20993, lane_key(p_lane.tenant_id, p_lane.pipeline)) then
+    return;
+  end if;
+  -- Nobody is about to commit a job into this lane; read it once more.
+  v_next := lane_head(p_lane.tenant_id, p_lane.pipeline, p_lane.head_at);
+  if v_next is null or v_next > p_now then
+    update tenant_queue q
+       set is_due = false, is_limited = false, next_due = coalesce(v_next, 'infinity'),
+           head_at = coalesce(v_next, p_now), moved_at = p_now
+     where q.tenant_id = p_lane.tenant_id and q.pipeline = p_lane.pipeline;
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.retry_may_start(p_tenant text, p_pipeline text, p_subject text, p_job uuid)
  RETURNS boolean
  LANGUAGE sql
  STABLE
 BEGIN ATOMIC
  SELECT ((NOT (EXISTS ( SELECT
-            FROM public.ingestion_jobs a
+            FROM ONLY public.ingestion_jobs a
            WHERE ((a.tenant_id = retry_may_start.p_tenant) AND (a.pipeline = retry_may_start.p_pipeline) AND (a.subject_id = retry_may_start.p_subject) AND ((a.status = ANY (ARRAY['queued'::text, 'running'::text, 'paused'::text])) OR a.cleanup_open))))) AND (NOT (EXISTS ( SELECT
-            FROM public.ingestion_jobs f
+            FROM ONLY public.ingestion_jobs f
            WHERE ((f.tenant_id = retry_may_start.p_tenant) AND (f.pipeline = retry_may_start.p_pipeline) AND (f.subject_id = retry_may_start.p_subject) AND (f.status = 'failed'::text) AND (f.job_id < retry_may_start.p_job))))));
 END;
+
+CREATE OR REPLACE FUNCTION public.roll_event_log(p_after interval)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  v_open event_partitions;
+  v_next bigint;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('event_partitions', 0));
+  -- Opened by an earlier transaction: this one's id, and all later ones, were assigned after the sequence had moved.
+  update event_partitions p
+     set opened_xid = pg_current_xact_id()
+   where p.opened_at is not null
+     and p.opened_xid is null;
+  perform open_event_partition(0);
+  select p.* into v_open
+    from event_partitions p
+   where p.from_id <= (select s.last_value from event_ids s)
+   order by p.from_id desc
+   limit 1;
+  while (select count(*) from event_partitions p where p.from_id > v_open.from_id) < 8 loop
+    perform add_event_partition();
+  end loop;
+  if v_open.opened_at > clock_timestamp() - p_after then
+    return 0;
+  end if;
+  select min(p.from_id) into v_next from event_partitions p where p.from_id > v_open.from_id;
+  perform open_event_partition(v_next);
+  return 1;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.rotate_ended_jobs()
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET lock_timeout TO '2s'
+AS $function$
+declare
+  v_closed text;
+  v_now timestamptz;
+begin
+  lock table ingestion_jobs_ended in access exclusive mode;
+  v_now := clock_timestamp();
+  v_closed := 'ingestion_jobs_ended_' || to_char(v_now at time zone 'utc', 'YYYYMMDD_HH24MISS');
+  execute format('alter table ingestion_jobs_ended rename to %I', v_closed);
+  create table ingestion_jobs_ended () inherits (ingestion_jobs);
+  perform prepare_ended_jobs('ingestion_jobs_ended');
+  update ended_job_tables set name = v_closed, ended_before = v_now where name = 'ingestion_jobs_ended';
+  insert into ended_job_tables (name, began_at) values ('ingestion_jobs_ended', v_now);
+  return v_closed;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.save_job(p_worker uuid, p_tenant text, p_job uuid, p_epoch bigint, p_lease_ms integer, p_checkpoint jsonb, p_counters jsonb, p_stage text, p_sets_run_id boolean, p_run_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  v_now timestamptz := clock_timestamp();
+begin
+  update only ingestion_jobs j
+     set checkpoint = coalesce(p_checkpoint, j.checkpoint),
+         counters = coalesce(p_counters, j.counters),
+         stage = coalesce(p_stage, j.stage),
+         run_id = case when p_sets_run_id then p_run_id else j.run_id end,
+         progressed_at = case when p_checkpoint is distinct from j.checkpoint then v_now else j.progressed_at end,
+         struck_by = '{}',
+         lease_expires_at = v_now + p_lease_ms * interval '1 millisecond',
+         heartbeat_at = v_now,
+         updated_at = v_now
+   where j.tenant_id = p_tenant
+     and j.job_id = p_job
+     and j.lease_epoch = p_epoch
+     and j.leased_by is not distinct from p_worker
+     and p_worker is not null;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.search_chunk_texts(wanted_tenant text, wanted_kb text, wanted_generation integer, question text, most integer)
  RETURNS TABLE(chunk_id bigint, rank double precision)
@@ -718,53 +2042,179 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.settle_jobs(p_worker uuid, p_settlements jsonb)
+ RETURNS TABLE(tenant_id text, job_id uuid, status text, cleanup_open boolean)
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  v_now timestamptz := clock_timestamp();
+begin
+  return query
+    with input as materialized (
+      select * from jsonb_to_recordset(p_settlements) as i (
+        tenant_id text, job_id uuid, lease_epoch bigint, outcome text, delay_ms bigint, not_before boolean,
+        error_code text, error_message text, error_class text, result jsonb,
+        checkpoint jsonb, counters jsonb, stage text, run_id text, sets_run_id boolean, leaves boolean)
+       -- Always in the same order: two who settle cannot wait for each other.
+       order by tenant_id, job_id
+    ), gone as (
+      delete from only ingestion_jobs j
+       using input i
+       where j.tenant_id = i.tenant_id
+         and j.job_id = i.job_id
+         and j.lease_epoch = i.lease_epoch
+         and j.leased_by is not distinct from p_worker
+         and p_worker is not null
+         and j.status in ('running', 'paused')
+         and i.leaves
+      returning j, i.outcome, i.error_code, i.error_message, i.result, i.checkpoint, i.counters, i.stage, i.run_id,
+                i.sets_run_id
+    ), ended as (
+      insert into ingestion_jobs_ended (
+        tenant_id, job_id, pipeline, subject_id, workspace_id, status, stage, run_at, retry_count, max_retries, run_id,
+        correlation_id, error_code, error_message, payload, checkpoint, counters, lease_epoch, heartbeat_at,
+        requeued_from, shared, connector_id, external_account_id, user_id, ip_address, file_id, created_by, created_at,
+        started_at, finished_at, progressed_at, updated_at)
+      select (g.j).tenant_id, (g.j).job_id, (g.j).pipeline, (g.j).subject_id, (g.j).workspace_id,
+             settled_status('running', g.outcome), coalesce(g.stage, (g.j).stage), v_now,
+             (g.j).retry_count, (g.j).max_retries,
+             case when g.sets_run_id then g.run_id else (g.j).run_id end, (g.j).correlation_id,
+             case g.outcome when 'dead' then g.error_code end, case g.outcome when 'dead' then g.error_message end,
+             (g.j).payload, coalesce(g.checkpoint, (g.j).checkpoint), coalesce(g.counters, (g.j).counters),
+             (g.j).lease_epoch, (g.j).heartbeat_at, (g.j).requeued_from, (g.j).shared, (g.j).connector_id,
+             (g.j).external_account_id, (g.j).user_id, (g.j).ip_address, (g.j).file_id, (g.j).created_by,
+             (g.j).created_at, (g.j).started_at, v_now,
+             case when coalesce(g.checkpoint, (g.j).checkpoint) <> (g.j).checkpoint then v_now
+                  else (g.j).progressed_at end, v_now
+        from gone g
+    ), moved as (
+      update only ingestion_jobs j
+         set status = settled_status(j.status, i.outcome),
+             cleanup_open = j.cleanup_open and i.outcome <> 'done',
+             run_at = case
+               when i.outcome in ('wait', 'retry') then v_now + i.delay_ms * interval '1 millisecond'
+               else v_now end,
+             next_retry_at = case when i.outcome = 'retry' then v_now + i.delay_ms * interval '1 millisecond' end,
+             not_before = case
+               when i.outcome = 'retry' and i.not_before then v_now + i.delay_ms * interval '1 millisecond' end,
+             retry_count = j.retry_count + case i.outcome when 'retry' then 1 else 0 end,
+             error_code = case
+               when j.status = 'canceled' then j.error_code
+               when i.outcome in ('retry', 'dead') then i.error_code
+               when i.outcome = 'done' then null
+               else j.error_code end,
+             error_message = case
+               when j.status = 'canceled' then j.error_message
+               when i.outcome in ('retry', 'dead') then i.error_message
+               when i.outcome = 'done' then null
+               else j.error_message end,
+             checkpoint = coalesce(i.checkpoint, j.checkpoint),
+             counters = coalesce(i.counters, j.counters),
+             stage = coalesce(i.stage, j.stage),
+             run_id = case when i.sets_run_id then i.run_id else j.run_id end,
+             progressed_at = case
+               when i.outcome = 'wait' or coalesce(i.checkpoint, j.checkpoint) <> j.checkpoint
+               then v_now else j.progressed_at end,
+             finished_at = case
+               when j.status = 'canceled' then j.finished_at
+               when i.outcome in ('done', 'dead') then v_now end,
+             struck_by = '{}',
+             leased_by = null,
+             lease_expires_at = null,
+             updated_at = v_now
+        from input i
+       where j.tenant_id = i.tenant_id
+         and j.job_id = i.job_id
+         and j.lease_epoch = i.lease_epoch
+         and j.leased_by is not distinct from p_worker
+         and p_worker is not null
+         and (j.status in ('running', 'paused') or j.cleanup_open)
+         and not (i.leaves and j.status <> 'canceled')
+      returning j, i.outcome, i.error_code, i.error_message, i.error_class, i.delay_ms, i.result
+    ), settled as (
+      select (g.j).tenant_id, (g.j).job_id, settled_status('running', g.outcome) as status,
+             false as cleanup_open, (g.j).pipeline, (g.j).subject_id, (g.j).connector_id, (g.j).user_id,
+             (g.j).correlation_id, case when g.sets_run_id then g.run_id else (g.j).run_id end as run_id,
+             (g.j).retry_count, (g.j).started_at, coalesce(g.counters, (g.j).counters) as counters,
+             null::timestamptz as next_retry_at, g.outcome, g.error_code, g.error_message,
+             null as error_class, null::bigint as delay_ms, g.result
+        from gone g
+      union all
+      select (m.j).tenant_id, (m.j).job_id, (m.j).status, (m.j).cleanup_open, (m.j).pipeline, (m.j).subject_id,
+             (m.j).connector_id, (m.j).user_id, (m.j).correlation_id, (m.j).run_id, (m.j).retry_count,
+             (m.j).started_at, (m.j).counters, (m.j).next_retry_at, m.outcome, m.error_code,
+             m.error_message, m.error_class, m.delay_ms, m.result
+        from moved m
+    ), logged as (
+      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+      select s.tenant_id, e.type, s.job_id::text, s.user_id, s.correlation_id,
+             jsonb_strip_nulls(jsonb_build_object(
+               'job_id', s.job_id, 'tenant_id', s.tenant_id, 'pipeline', s.pipeline, 'subject_id', s.subject_id,
+               'connector_id', s.connector_id, 'run_id', s.run_id, 'retry_count', s.retry_count) || e.data)
+        from settled s,
+             lateral (
+               select 'job.completed' as type,
+                      jsonb_build_object(
+                        'duration_seconds', extract(epoch from v_now - s.started_at), 'counters', s.counters)
+                      || coalesce(s.result, '{}') as data
+                where s.outcome = 'done'
+               union all
+               select 'job.failed', jsonb_build_object('error_code', s.error_code, 'error_message', s.error_message)
+                where s.outcome = 'retry'
+               union all
+               select 'job.retry',
+                      jsonb_build_object('delay_seconds', s.delay_ms / 1000.0, 'error_code', s.error_code,
+                        'error_class', s.error_class, 'next_retry_at', s.next_retry_at)
+                where s.outcome = 'retry'
+               union all
+               select 'job.dead_lettered',
+                      jsonb_build_object('error_code', s.error_code, 'error_message', s.error_message)
+                where s.outcome = 'dead'
+             ) e
+       where s.status <> 'canceled'
+         and s.outcome in ('done', 'retry', 'dead')
+    ), freed as (
+      -- Their tenants had as many running jobs as they may: now one more may start.
+      insert into tenant_queue_marks (tenant_id, pipeline, due_at)
+      select q.tenant_id, q.pipeline, v_now
+        from (select distinct i.tenant_id from input i) i
+        join tenant_queue q on q.tenant_id = i.tenant_id
+       where q.is_limited
+    )
+    select s.tenant_id, s.job_id, s.status, s.cleanup_open from settled s;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.settled_status(p_status text, p_outcome text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
 RETURN CASE WHEN (p_status = 'canceled'::text) THEN 'canceled'::text WHEN (p_outcome = 'done'::text) THEN 'success'::text WHEN (p_outcome = 'dead'::text) THEN 'dead_letter'::text WHEN (p_status = 'paused'::text) THEN 'paused'::text WHEN (p_outcome = 'retry'::text) THEN 'failed'::text ELSE 'running'::text END;
 
-CREATE OR REPLACE FUNCTION public.tenants_with_due_work(p_now timestamp with time zone)
- RETURNS TABLE(tenant_id text, pass bigint)
+CREATE OR REPLACE FUNCTION public.show_rows_to_owner(target regclass)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  execute format('drop policy if exists owner_rows on %s', target);
+  execute format(
+    'create policy owner_rows on %s for select to %s using (true)',
+    target, (select c.relowner::regrole from pg_class c where c.oid = target));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.started_event(j public.ingestion_jobs, p_worker uuid)
+ RETURNS jsonb
  LANGUAGE sql
  STABLE
-BEGIN ATOMIC
- WITH RECURSIVE with_work AS (
-         ( SELECT j.tenant_id
-            FROM public.ingestion_jobs j
-           WHERE ((j.leased_by IS NULL) AND ((j.status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR j.cleanup_open))
-           ORDER BY j.tenant_id
-          LIMIT 1)
-         UNION ALL
-          SELECT ( SELECT j.tenant_id
-                    FROM public.ingestion_jobs j
-                   WHERE ((j.leased_by IS NULL) AND ((j.status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR j.cleanup_open) AND (j.tenant_id > w_1.tenant_id))
-                   ORDER BY j.tenant_id
-                  LIMIT 1) AS tenant_id
-            FROM with_work w_1
-           WHERE (w_1.tenant_id IS NOT NULL)
-         )
-  SELECT t.tenant_id,
-     t.pass
-    FROM (with_work w
-      JOIN public.tenants t ON ((t.tenant_id = w.tenant_id)))
-   WHERE COALESCE(( SELECT true
-            FROM public.ingestion_jobs j
-           WHERE ((j.tenant_id = w.tenant_id) AND (
-                 CASE j.status
-                     WHEN 'queued'::text THEN 1
-                     ELSE 0
-                 END = 0) AND (j.run_at <= tenants_with_due_work.p_now) AND (j.leased_by IS NULL) AND ((j.status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR j.cleanup_open))
-          LIMIT 1), ( SELECT true
-            FROM public.ingestion_jobs j
-           WHERE ((j.tenant_id = w.tenant_id) AND (
-                 CASE j.status
-                     WHEN 'queued'::text THEN 1
-                     ELSE 0
-                 END = 1) AND (j.run_at <= tenants_with_due_work.p_now) AND (j.leased_by IS NULL) AND ((j.status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR j.cleanup_open))
-          LIMIT 1), false)
-   ORDER BY t.pass, t.tenant_id;
-END;
+RETURN jsonb_strip_nulls(jsonb_build_object('job_id', (j).job_id, 'tenant_id', (j).tenant_id, 'pipeline', (j).pipeline, 'subject_id', (j).subject_id, 'connector_id', (j).connector_id, 'run_id', (j).run_id, 'retry_count', (j).retry_count, 'worker_id', p_worker));
 
 CREATE OR REPLACE FUNCTION public.time_ordered_uuid()
  RETURNS uuid
@@ -787,6 +2237,61 @@ AS $function$
 begin
   new.updated_at := clock_timestamp();
   return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.wake_lanes(p_now timestamp with time zone, p_pipelines text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  v_mark record;
+  v_due timestamptz;
+begin
+  for v_mark in select m.tenant_id, m.pipeline from tenant_queue_marks m group by 1, 2 limit 100 loop
+    continue when not pg_try_advisory_xact_lock(20994, lane_key(v_mark.tenant_id, v_mark.pipeline));
+    perform
+       from tenant_queue q
+      where q.tenant_id = v_mark.tenant_id and q.pipeline = v_mark.pipeline
+        for update skip locked;
+    continue when not found and exists (
+      select from tenant_queue q where q.tenant_id = v_mark.tenant_id and q.pipeline = v_mark.pipeline);
+    with gone as (
+      delete from tenant_queue_marks m
+       where m.tenant_id = v_mark.tenant_id and m.pipeline = v_mark.pipeline
+      returning m.due_at)
+    select min(g.due_at) into v_due from gone g;
+    insert into tenant_queue as q (tenant_id, pipeline, next_due, head_at)
+    select t.tenant_id, v_mark.pipeline, v_due, v_due
+      from tenants t
+     where t.tenant_id = v_mark.tenant_id and v_due is not null
+    on conflict (tenant_id, pipeline) do update
+       set next_due = least(q.next_due, excluded.next_due),
+           head_at = least(q.head_at, excluded.head_at),
+           busy_until = case
+             when q.moved_at > p_now - interval '100 milliseconds' then p_now + interval '1 second'
+             else q.busy_until end;
+  end loop;
+  update tenant_queue q
+     set is_due = true,
+         is_limited = false,
+         pass = coalesce(
+           (select min(f.pass) - 1
+              from unnest(p_pipelines || q.pipeline) p (name),
+                   lateral (select t.pass
+                              from tenant_queue t
+                             where t.pipeline = p.name and t.is_due
+                             order by t.pass
+                             limit 1) f),
+           q.pass)
+   where q.ctid = any(array(
+     select w.ctid
+       from tenant_queue w
+      where not w.is_due and w.next_due < 'infinity' and w.next_due <= p_now
+      order by w.next_due
+      limit 100
+        for update skip locked));
 end
 $function$;
 
@@ -1081,22 +2586,47 @@ create table public.embeddings_index (
   text_search tsvector generated always as (to_tsvector('english'::regconfig, text)) stored
 ) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_scale_factor=0.05);
 
+create table public.ended_job_tables (
+  name text not null,
+  began_at timestamp with time zone default clock_timestamp() not null,
+  ended_before timestamp with time zone
+);
+
 create table public.erased_tenants (
   tenant_hash text not null,
   erased_at timestamp with time zone default clock_timestamp() not null
 );
 
+create table public.event_eras (
+  era bigint not null,
+  first_id bigint not null,
+  incarnation text,
+  reason text not null,
+  began_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.event_partitions (
+  from_id bigint not null,
+  to_id bigint not null,
+  name text not null,
+  era bigint,
+  opened_at timestamp with time zone,
+  opened_xid xid8,
+  emptied_at timestamp with time zone
+);
+
 create table public.events (
   tenant_id text not null,
   xid xid8 default pg_current_xact_id() not null,
-  event_id bigint generated always as identity not null,
+  event_id bigint default nextval('public.event_ids'::regclass) not null,
   type text not null,
   subject text not null,
   user_id text,
   correlation_id text,
   data jsonb not null,
-  occurred_at timestamp with time zone default clock_timestamp() not null
-) with (autovacuum_vacuum_insert_scale_factor=0.2);
+  occurred_at timestamp with time zone default clock_timestamp() not null,
+  horizon xid8 default pg_snapshot_xmin(pg_current_snapshot())
+) partition by RANGE (event_id);
 
 create table public.files (
   tenant_id text not null,
@@ -1142,7 +2672,7 @@ create table public.ingestion_handoffs (
   created_by text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   updated_at timestamp with time zone default clock_timestamp() not null
-) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_scale_factor=0.05, fillfactor=80);
+) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_scale_factor=0.05, fillfactor=65);
 
 create table public.ingestion_jobs (
   tenant_id text not null,
@@ -1183,7 +2713,48 @@ create table public.ingestion_jobs (
   finished_at timestamp with time zone,
   progressed_at timestamp with time zone,
   updated_at timestamp with time zone default clock_timestamp() not null
-) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.2, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.2, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, fillfactor=70);
+
+create table public.ingestion_jobs_ended (
+  tenant_id text not null,
+  job_id uuid not null,
+  pipeline text not null,
+  subject_id text not null,
+  workspace_id uuid,
+  status text default 'queued'::text not null,
+  stage text,
+  run_at timestamp with time zone default clock_timestamp() not null,
+  next_retry_at timestamp with time zone,
+  retry_count integer default 0 not null,
+  max_retries integer default 5 not null,
+  run_id text,
+  correlation_id text not null,
+  error_code text,
+  error_message text,
+  payload jsonb default '{}'::jsonb not null,
+  checkpoint jsonb default '{}'::jsonb not null,
+  counters jsonb default '{}'::jsonb not null,
+  lease_epoch bigint default 0 not null,
+  leased_by uuid,
+  lease_expires_at timestamp with time zone,
+  heartbeat_at timestamp with time zone,
+  struck_by uuid[] default '{}'::uuid[] not null,
+  not_before timestamp with time zone,
+  cleanup_open boolean default false not null,
+  requeued_from uuid,
+  shared boolean default false not null,
+  connector_id text,
+  external_account_id text,
+  user_id text,
+  ip_address text,
+  file_id uuid,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  progressed_at timestamp with time zone,
+  updated_at timestamp with time zone default clock_timestamp() not null
+);
 
 create table public.item_images (
   tenant_id text not null,
@@ -1352,6 +2923,20 @@ create table public.login_links (
   created_at timestamp with time zone default clock_timestamp() not null
 );
 
+create table public.office_candidates (
+  candidate uuid not null,
+  offices text[] not null,
+  expires_at timestamp with time zone not null
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
+create table public.offices (
+  office text not null,
+  holder uuid not null,
+  term bigint default 1 not null,
+  elected_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone not null
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
 create table public.rate_limits (
   key text not null,
   moments timestamp with time zone[] not null,
@@ -1494,6 +3079,24 @@ create table public.staging_rows (
   currency text
 ) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.2);
 
+create table public.tenant_queue (
+  tenant_id text not null,
+  pipeline text not null,
+  is_due boolean default false not null,
+  next_due timestamp with time zone default 'infinity'::timestamp with time zone not null,
+  pass bigint default 0 not null,
+  head_at timestamp with time zone default '-infinity'::timestamp with time zone not null,
+  moved_at timestamp with time zone default '-infinity'::timestamp with time zone not null,
+  busy_until timestamp with time zone default '-infinity'::timestamp with time zone not null,
+  is_limited boolean default false not null
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=100, fillfactor=50);
+
+create table public.tenant_queue_marks (
+  tenant_id text not null,
+  pipeline text not null,
+  due_at timestamp with time zone not null
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=200);
+
 create table public.tenant_secrets (
   tenant_id text not null,
   name text not null,
@@ -1569,7 +3172,12 @@ create table public.webhook_cursors (
   xid xid8 default pg_snapshot_xmin(pg_current_snapshot()) not null,
   event_id bigint default 0 not null,
   since pg_snapshot default pg_current_snapshot() not null,
-  moved_at timestamp with time zone default clock_timestamp() not null
+  moved_at timestamp with time zone default clock_timestamp() not null,
+  era bigint,
+  "position" jsonb,
+  high bigint default 0 not null,
+  low bigint default 0 not null,
+  open xid8[] default '{}'::xid8[] not null
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=200, fillfactor=70);
 
 create table public.webhook_deliveries (
@@ -1632,7 +3240,8 @@ create table public.workers (
   version text not null,
   started_at timestamp with time zone default clock_timestamp() not null,
   heartbeat_at timestamp with time zone default clock_timestamp() not null,
-  lost_at timestamp with time zone
+  lost_at timestamp with time zone,
+  is_working boolean default true not null
 );
 
 create table public.workspaces (
@@ -1783,9 +3392,19 @@ alter table public.embeddings_index add constraint embeddings_index_tenant_id_co
 
 alter table public.embeddings_index add constraint embeddings_index_content_hash_check CHECK ((length(content_hash) = 64));
 
+alter table public.ended_job_tables add constraint ended_job_tables_pkey PRIMARY KEY (name);
+
 alter table public.erased_tenants add constraint erased_tenants_pkey PRIMARY KEY (tenant_hash);
 
-alter table public.events add constraint events_pkey PRIMARY KEY (tenant_id, xid, event_id);
+alter table public.event_eras add constraint event_eras_pkey PRIMARY KEY (era);
+
+alter table public.event_eras add constraint event_eras_first_id_key UNIQUE (first_id);
+
+alter table public.event_partitions add constraint event_partitions_pkey PRIMARY KEY (from_id);
+
+alter table public.event_partitions add constraint event_partitions_name_key UNIQUE (name);
+
+alter table public.event_partitions add constraint event_partitions_check CHECK ((from_id < to_id));
 
 alter table public.files add constraint files_pkey PRIMARY KEY (tenant_id, file_id);
 
@@ -1829,6 +3448,18 @@ alter table public.ingestion_jobs add constraint ingestion_jobs_subject_id_check
 
 alter table public.ingestion_jobs add constraint ingestion_jobs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
+alter table public.ingestion_jobs_ended add constraint ingestion_jobs_ended_pkey PRIMARY KEY (tenant_id, job_id);
+
+alter table public.ingestion_jobs_ended add constraint ingestion_jobs_check CHECK (((leased_by IS NULL) = (lease_expires_at IS NULL)));
+
+alter table public.ingestion_jobs_ended add constraint ingestion_jobs_check1 CHECK (((NOT cleanup_open) OR (status = 'canceled'::text)));
+
+alter table public.ingestion_jobs_ended add constraint ingestion_jobs_pipeline_check CHECK (((length(pipeline) >= 1) AND (length(pipeline) <= 64)));
+
+alter table public.ingestion_jobs_ended add constraint ingestion_jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'paused'::text, 'failed'::text, 'dead_letter'::text, 'success'::text, 'canceled'::text])));
+
+alter table public.ingestion_jobs_ended add constraint ingestion_jobs_subject_id_check CHECK (((length(subject_id) >= 1) AND (length(subject_id) <= 500)));
+
 alter table public.item_images add constraint item_images_pkey PRIMARY KEY (tenant_id, job_id, row_no, kind);
 
 alter table public.item_images add constraint item_images_kind_check CHECK ((kind = ANY (ARRAY['original'::text, 'thumbnail'::text])));
@@ -1844,8 +3475,6 @@ alter table public.item_jobs add constraint item_jobs_check CHECK ((total = ((((
 alter table public.item_jobs add constraint item_jobs_job_type_check CHECK ((job_type = ANY (ARRAY['csv'::text, 'image'::text])));
 
 alter table public.item_jobs add constraint item_jobs_user_role_check CHECK ((user_role = ANY (ARRAY['member'::text, 'admin'::text, 'support'::text, 'service'::text, 'operator'::text])));
-
-alter table public.item_jobs add constraint item_jobs_tenant_id_job_id_fkey FOREIGN KEY (tenant_id, job_id) REFERENCES public.ingestion_jobs(tenant_id, job_id) ON DELETE CASCADE;
 
 alter table public.job_items add constraint job_items_pkey PRIMARY KEY (tenant_id, job_id, id);
 
@@ -1904,6 +3533,12 @@ alter table public.knowledge_sources add constraint knowledge_sources_tenant_id_
 alter table public.login_links add constraint login_links_pkey PRIMARY KEY (tenant_id, code_hash);
 
 alter table public.login_links add constraint login_links_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.office_candidates add constraint office_candidates_pkey PRIMARY KEY (candidate);
+
+alter table public.offices add constraint offices_pkey PRIMARY KEY (office);
+
+alter table public.offices add constraint offices_office_check CHECK (((length(office) >= 1) AND (length(office) <= 100)));
 
 alter table public.rate_limits add constraint rate_limits_pkey PRIMARY KEY (key);
 
@@ -1972,6 +3607,10 @@ alter table public.staging_rows add constraint staging_rows_check1 CHECK (((metr
 alter table public.staging_rows add constraint staging_rows_entity_type_check CHECK ((entity_type = ANY (ARRAY['campaign'::text, 'ad_set'::text, 'ad'::text, 'daily_metric'::text])));
 
 alter table public.staging_rows add constraint staging_rows_validation_status_check CHECK ((validation_status = ANY (ARRAY['pending'::text, 'valid'::text, 'invalid'::text])));
+
+alter table public.tenant_queue add constraint tenant_queue_pkey PRIMARY KEY (tenant_id, pipeline);
+
+alter table public.tenant_queue add constraint tenant_queue_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
 alter table public.tenant_secrets add constraint tenant_secrets_pkey PRIMARY KEY (tenant_id, name);
 
@@ -2099,31 +3738,19 @@ CREATE INDEX embeddings_index_text_search ON public.embeddings_index USING gin (
 
 CREATE INDEX ix_embeddings_index_generation ON public.embeddings_index USING btree (tenant_id, kb_id, generation, chunk_id);
 
-CREATE INDEX ix_events_age ON public.events USING brin (occurred_at);
-
-CREATE INDEX ix_events_subject ON public.events USING btree (tenant_id, subject, xid, event_id);
-
 CREATE INDEX files_by_storage_key ON public.files USING btree (storage, storage_key);
 
 CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
 
 CREATE INDEX ix_ingestion_handoffs_job ON public.ingestion_handoffs USING btree (tenant_id, job_id) WHERE (job_id IS NOT NULL);
 
-CREATE INDEX ix_ingestion_handoffs_left ON public.ingestion_handoffs USING btree (updated_at) WHERE ((status = 'queued'::text) AND (reason_code = 'queued_from_scrape'::text));
-
 CREATE INDEX ix_ingestion_handoffs_run ON public.ingestion_handoffs USING btree (tenant_id, scrape_run_id, handoff_id);
 
 CREATE INDEX ix_ingestion_handoffs_source ON public.ingestion_handoffs USING btree (tenant_id, source, handoff_id);
 
-CREATE INDEX ix_ingestion_handoffs_waiting ON public.ingestion_handoffs USING btree (tenant_id, reference_id, turn) WHERE ((status = 'queued'::text) AND (job_id IS NULL));
+CREATE INDEX ix_ingestion_handoffs_without_job ON public.ingestion_handoffs USING btree (tenant_id, reference_id, turn) WHERE (job_id IS NULL);
 
 CREATE UNIQUE INDEX ix_ingestion_jobs_active_unique ON public.ingestion_jobs USING btree (tenant_id, pipeline, subject_id) WHERE ((status = ANY (ARRAY['queued'::text, 'running'::text, 'paused'::text])) OR cleanup_open);
-
-CREATE INDEX ix_ingestion_jobs_claimable ON public.ingestion_jobs USING btree (tenant_id, (
-CASE status
-    WHEN 'queued'::text THEN 1
-    ELSE 0
-END), run_at) WHERE ((leased_by IS NULL) AND ((status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR cleanup_open));
 
 CREATE INDEX ix_ingestion_jobs_connector ON public.ingestion_jobs USING btree (tenant_id, connector_id, job_id) WHERE (connector_id IS NOT NULL);
 
@@ -2133,15 +3760,37 @@ CREATE INDEX ix_ingestion_jobs_finished ON public.ingestion_jobs USING btree (fi
 
 CREATE INDEX ix_ingestion_jobs_knowledge ON public.ingestion_jobs USING btree (tenant_id, subject_id, job_id) WHERE (pipeline = 'knowledge'::text);
 
-CREATE INDEX ix_ingestion_jobs_leased ON public.ingestion_jobs USING btree (tenant_id, workspace_id, leased_by) WHERE (leased_by IS NOT NULL);
+CREATE INDEX ix_ingestion_jobs_lane ON public.ingestion_jobs USING btree (tenant_id, pipeline, (
+CASE status
+    WHEN 'queued'::text THEN 1
+    ELSE 0
+END), run_at) WHERE ((leased_by IS NULL) AND (struck_by = '{}'::uuid[]) AND ((status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR cleanup_open));
+
+CREATE INDEX ix_ingestion_jobs_lease_ends ON public.ingestion_jobs USING btree (tenant_id, lease_expires_at) WHERE (leased_by IS NOT NULL);
 
 CREATE UNIQUE INDEX ix_ingestion_jobs_requeued_from ON public.ingestion_jobs USING btree (tenant_id, requeued_from) WHERE (requeued_from IS NOT NULL);
 
 CREATE INDEX ix_ingestion_jobs_run ON public.ingestion_jobs USING btree (run_id) WHERE (run_id IS NOT NULL);
 
+CREATE INDEX ix_ingestion_jobs_strikes ON public.ingestion_jobs USING gin (struck_by) WHERE (struck_by <> '{}'::uuid[]);
+
 CREATE INDEX ix_ingestion_jobs_struck ON public.ingestion_jobs USING btree (run_at) WHERE ((struck_by <> '{}'::uuid[]) AND (leased_by IS NULL) AND ((status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR cleanup_open));
 
 CREATE INDEX ix_ingestion_jobs_waiting_retry ON public.ingestion_jobs USING btree (tenant_id, pipeline, subject_id, job_id) WHERE (status = 'failed'::text);
+
+CREATE INDEX ingestion_jobs_ended_finished_at_idx ON public.ingestion_jobs_ended USING brin (finished_at);
+
+CREATE INDEX ingestion_jobs_ended_run_id_idx ON public.ingestion_jobs_ended USING btree (run_id) WHERE (run_id IS NOT NULL);
+
+CREATE INDEX ingestion_jobs_ended_tenant_id_connector_id_job_id_idx ON public.ingestion_jobs_ended USING btree (tenant_id, connector_id, job_id) WHERE (connector_id IS NOT NULL);
+
+CREATE INDEX ingestion_jobs_ended_tenant_id_idx ON public.ingestion_jobs_ended USING btree (tenant_id) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text, 'paused'::text, 'failed'::text]));
+
+CREATE INDEX ingestion_jobs_ended_tenant_id_job_id_idx ON public.ingestion_jobs_ended USING btree (tenant_id, job_id) WHERE (status = 'dead_letter'::text);
+
+CREATE INDEX ingestion_jobs_ended_tenant_id_requeued_from_idx ON public.ingestion_jobs_ended USING btree (tenant_id, requeued_from) WHERE (requeued_from IS NOT NULL);
+
+CREATE INDEX ingestion_jobs_ended_tenant_id_subject_id_job_id_idx ON public.ingestion_jobs_ended USING btree (tenant_id, subject_id, job_id) WHERE (pipeline = 'knowledge'::text);
 
 CREATE INDEX item_images_by_file ON public.item_images USING btree (tenant_id, file_id);
 
@@ -2192,6 +3841,14 @@ CREATE INDEX sessions_by_hash ON public.sessions USING btree (session_hash);
 CREATE INDEX staging_rows_age ON public.staging_rows USING brin (created_at);
 
 CREATE INDEX staging_rows_refused ON public.staging_rows USING btree (tenant_id, upload_id, row_index) WHERE ((validation_status = 'invalid'::text) OR (promotion_error IS NOT NULL));
+
+CREATE INDEX ix_tenant_queue_limited ON public.tenant_queue USING btree (tenant_id) WHERE is_limited;
+
+CREATE INDEX ix_tenant_queue_turns ON public.tenant_queue USING btree (pipeline, pass, tenant_id) WHERE is_due;
+
+CREATE INDEX ix_tenant_queue_waiting ON public.tenant_queue USING btree (next_due) WHERE ((NOT is_due) AND (next_due < 'infinity'::timestamp with time zone));
+
+CREATE INDEX ix_tenant_queue_marks ON public.tenant_queue_marks USING btree (tenant_id, pipeline);
 
 CREATE INDEX ix_webhook_deliveries_endpoint ON public.webhook_deliveries USING btree (tenant_id, webhook_id, delivery_id);
 
@@ -2245,6 +3902,12 @@ CREATE TRIGGER trg_follow_ingestion_job AFTER UPDATE OF status, cleanup_open ON 
 
 CREATE TRIGGER trg_follow_requeued_ingestion_job AFTER INSERT ON public.ingestion_jobs FOR EACH ROW WHEN (((new.pipeline = 'knowledge'::text) AND (new.requeued_from IS NOT NULL))) EXECUTE FUNCTION public.follow_ingestion_job();
 
+CREATE TRIGGER trg_note_moved_job AFTER UPDATE ON public.ingestion_jobs FOR EACH ROW WHEN (((new.leased_by IS NULL) AND (new.run_at < 'infinity'::timestamp with time zone) AND ((new.status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR new.cleanup_open) AND ((old.leased_by IS NOT NULL) OR (old.run_at IS DISTINCT FROM new.run_at) OR (old.status IS DISTINCT FROM new.status) OR (old.cleanup_open IS DISTINCT FROM new.cleanup_open) OR (old.struck_by IS DISTINCT FROM new.struck_by)))) EXECUTE FUNCTION public.note_moved_job();
+
+CREATE TRIGGER trg_note_new_jobs AFTER INSERT ON public.ingestion_jobs REFERENCING NEW TABLE AS new_jobs FOR EACH STATEMENT EXECUTE FUNCTION public.note_new_jobs();
+
+CREATE TRIGGER trg_note_room_of_job AFTER UPDATE ON public.ingestion_jobs FOR EACH ROW WHEN ((((old.leased_by IS NOT NULL) AND (new.leased_by IS NULL)) OR (old.status IS DISTINCT FROM new.status))) EXECUTE FUNCTION public.note_room_of_job();
+
 CREATE TRIGGER item_images_gone AFTER DELETE ON public.item_images REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.images_take_their_files();
 
 CREATE TRIGGER item_jobs_gone AFTER DELETE ON public.item_jobs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.items_go_with_their_job();
@@ -2262,6 +3925,8 @@ CREATE TRIGGER scrape_frontier_added AFTER INSERT ON public.scrape_frontier REFE
 CREATE TRIGGER scrape_frontier_gone AFTER DELETE ON public.scrape_frontier REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.delete_frontier_copies();
 
 CREATE TRIGGER scrape_frontier_visited AFTER UPDATE ON public.scrape_frontier REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.copy_frontier_to_new();
+
+CREATE TRIGGER trg_note_room_of_tenant AFTER UPDATE OF limits ON public.tenants FOR EACH ROW WHEN ((old.limits IS DISTINCT FROM new.limits)) EXECUTE FUNCTION public.note_room_of_job();
 
 -- Row-level security
 
@@ -2349,6 +4014,10 @@ alter table public.ingestion_jobs enable row level security;
 
 alter table public.ingestion_jobs force row level security;
 
+alter table public.ingestion_jobs_ended enable row level security;
+
+alter table public.ingestion_jobs_ended force row level security;
+
 alter table public.item_images enable row level security;
 
 alter table public.item_images force row level security;
@@ -2425,6 +4094,14 @@ alter table public.staging_rows enable row level security;
 
 alter table public.staging_rows force row level security;
 
+alter table public.tenant_queue enable row level security;
+
+alter table public.tenant_queue force row level security;
+
+alter table public.tenant_queue_marks enable row level security;
+
+alter table public.tenant_queue_marks force row level security;
+
 alter table public.tenant_secrets enable row level security;
 
 alter table public.tenant_secrets force row level security;
@@ -2469,201 +4146,325 @@ alter table public.workspaces force row level security;
 
 create policy kernel_rows on public.ad_sets for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.ad_sets for select to current_user using (true);
+
 create policy tenant_rows on public.ad_sets for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.adapter_files for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.adapter_files for select to current_user using (true);
 
 create policy tenant_rows on public.adapter_files for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.adapters for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.adapters for select to current_user using (true);
+
 create policy tenant_rows on public.adapters for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.ads for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.ads for select to current_user using (true);
 
 create policy tenant_rows on public.ads for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.api_keys for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.api_keys for select to current_user using (true);
+
 create policy tenant_rows on public.api_keys for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.campaigns for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.campaigns for select to current_user using (true);
 
 create policy tenant_rows on public.campaigns for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.catalog_products for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.catalog_products for select to current_user using (true);
+
 create policy tenant_rows on public.catalog_products for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.catalog_versions for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.catalog_versions for select to current_user using (true);
 
 create policy tenant_rows on public.catalog_versions for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.catalogs for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.catalogs for select to current_user using (true);
+
 create policy tenant_rows on public.catalogs for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.circuit_breakers for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.circuit_breakers for select to current_user using (true);
 
 create policy tenant_rows on public.circuit_breakers for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.connectors for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.connectors for select to current_user using (true);
+
 create policy tenant_rows on public.connectors for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.crawl_frontier for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.crawl_frontier for select to current_user using (true);
 
 create policy tenant_rows on public.crawl_frontier for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.daily_metrics for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.daily_metrics for select to current_user using (true);
+
 create policy tenant_rows on public.daily_metrics for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.data_uploads for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.data_uploads for select to current_user using (true);
 
 create policy tenant_rows on public.data_uploads for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.dropped_files for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.dropped_files for select to current_user using (true);
+
 create policy tenant_rows on public.dropped_files for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.embeddings_index for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.embeddings_index for select to current_user using (true);
+
 create policy tenant_rows on public.embeddings_index for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
+create policy erasure_only on public.events as restrictive for delete to public using (((tenant_id = ( SELECT NULLIF(current_setting('app.erased_tenant'::text, true), ''::text) AS "nullif")) OR (NOT (EXISTS ( SELECT
+   FROM public.tenants t
+  WHERE (t.tenant_id = events.tenant_id))))));
+
 create policy kernel_rows on public.events for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.events for select to current_user using (true);
 
 create policy tenant_rows on public.events for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.files for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.files for select to current_user using (true);
+
 create policy tenant_rows on public.files for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.idempotency_keys for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.idempotency_keys for select to current_user using (true);
 
 create policy tenant_rows on public.idempotency_keys for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.ingestion_handoffs for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.ingestion_handoffs for select to current_user using (true);
+
 create policy tenant_rows on public.ingestion_handoffs for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.ingestion_jobs for all to sluice_kernel using (true) with check (true);
 
+create policy no_erasure_by_ctid on public.ingestion_jobs as restrictive for delete to sluice_kernel using (( SELECT (current_query() !~ '^\s*delete from "ingestion_jobs"\s+where ctid'::text)));
+
+create policy owner_rows on public.ingestion_jobs for select to current_user using (true);
+
 create policy tenant_rows on public.ingestion_jobs for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
+create policy kernel_rows on public.ingestion_jobs_ended for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.ingestion_jobs_ended for select to current_user using (true);
+
+create policy tenant_rows on public.ingestion_jobs_ended for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
 create policy kernel_rows on public.item_images for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.item_images for select to current_user using (true);
 
 create policy tenant_rows on public.item_images for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.item_jobs for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.item_jobs for select to current_user using (true);
+
 create policy tenant_rows on public.item_jobs for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.job_items for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.job_items for select to current_user using (true);
 
 create policy tenant_rows on public.job_items for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_bases for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.knowledge_bases for select to current_user using (true);
+
 create policy tenant_rows on public.knowledge_bases for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_documents for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.knowledge_documents for select to current_user using (true);
 
 create policy tenant_rows on public.knowledge_documents for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_files for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.knowledge_files for select to current_user using (true);
+
 create policy tenant_rows on public.knowledge_files for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_frontier for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.knowledge_frontier for select to current_user using (true);
 
 create policy tenant_rows on public.knowledge_frontier for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_generations for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.knowledge_generations for select to current_user using (true);
+
 create policy tenant_rows on public.knowledge_generations for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_links for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.knowledge_links for select to current_user using (true);
 
 create policy tenant_rows on public.knowledge_links for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_sources for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.knowledge_sources for select to current_user using (true);
+
 create policy tenant_rows on public.knowledge_sources for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.login_links for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.login_links for select to current_user using (true);
 
 create policy tenant_rows on public.login_links for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.scrape_frontier for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.scrape_frontier for select to current_user using (true);
+
 create policy tenant_rows on public.scrape_frontier for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.scrape_references for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.scrape_references for select to current_user using (true);
 
 create policy tenant_rows on public.scrape_references for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.scrape_runs for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.scrape_runs for select to current_user using (true);
+
 create policy tenant_rows on public.scrape_runs for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.scrape_sources for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.scrape_sources for select to current_user using (true);
 
 create policy tenant_rows on public.scrape_sources for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.search_events for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.search_events for select to current_user using (true);
+
 create policy tenant_rows on public.search_events for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.sessions for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.sessions for select to current_user using (true);
 
 create policy tenant_rows on public.sessions for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.staging_id_resolution for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.staging_id_resolution for select to current_user using (true);
+
 create policy tenant_rows on public.staging_id_resolution for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.staging_rows for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.staging_rows for select to current_user using (true);
+
 create policy tenant_rows on public.staging_rows for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
+create policy kernel_rows on public.tenant_queue for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.tenant_queue for select to current_user using (true);
+
+create policy tenant_rows on public.tenant_queue for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
+create policy kernel_rows on public.tenant_queue_marks for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.tenant_queue_marks for select to current_user using (true);
+
+create policy tenant_rows on public.tenant_queue_marks for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
 create policy kernel_rows on public.tenant_secrets for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.tenant_secrets for select to current_user using (true);
 
 create policy tenant_rows on public.tenant_secrets for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.tenants for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.tenants for select to current_user using (true);
+
 create policy tenant_rows on public.tenants for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.upload_mappings for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.upload_mappings for select to current_user using (true);
 
 create policy tenant_rows on public.upload_mappings for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.upload_slots for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.upload_slots for select to current_user using (true);
+
 create policy tenant_rows on public.upload_slots for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.users for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.users for select to current_user using (true);
 
 create policy tenant_rows on public.users for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.webhook_cursors for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.webhook_cursors for select to current_user using (true);
+
 create policy tenant_rows on public.webhook_cursors for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.webhook_deliveries for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.webhook_deliveries for select to current_user using (true);
 
 create policy tenant_rows on public.webhook_deliveries for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.webhook_endpoints for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.webhook_endpoints for select to current_user using (true);
+
 create policy tenant_rows on public.webhook_endpoints for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.webhook_lanes for all to sluice_kernel using (true) with check (true);
 
+create policy owner_rows on public.webhook_lanes for select to current_user using (true);
+
 create policy tenant_rows on public.webhook_lanes for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.workspaces for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.workspaces for select to current_user using (true);
 
 create policy tenant_rows on public.workspaces for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
@@ -2747,7 +4548,17 @@ grant delete, select on public.embeddings_index to sluice_kernel;
 
 grant delete, insert, select, update on public.embeddings_index to sluice_tenant;
 
+grant select on public.ended_job_tables to sluice_kernel;
+
 grant delete, insert, select on public.erased_tenants to sluice_kernel;
+
+grant select on public.event_eras to sluice_kernel;
+
+grant usage on sequence public.event_ids to sluice_kernel;
+
+grant usage on sequence public.event_ids to sluice_tenant;
+
+grant select on public.event_partitions to sluice_kernel;
 
 grant delete, insert, select on public.events to sluice_kernel;
 
@@ -2767,13 +4578,17 @@ grant delete, insert, select, update on public.ingestion_handoffs to sluice_tena
 
 grant delete, insert, select, update on public.ingestion_jobs to sluice_kernel;
 
-grant insert, select, update on public.ingestion_jobs to sluice_tenant;
+grant delete, insert, select, update on public.ingestion_jobs to sluice_tenant;
+
+grant delete, insert, select, update on public.ingestion_jobs_ended to sluice_kernel;
+
+grant delete, insert, select, update on public.ingestion_jobs_ended to sluice_tenant;
 
 grant delete, select on public.item_images to sluice_kernel;
 
 grant delete, insert, select on public.item_images to sluice_tenant;
 
-grant select on public.item_jobs to sluice_kernel;
+grant delete, select on public.item_jobs to sluice_kernel;
 
 grant insert, select, update on public.item_jobs to sluice_tenant;
 
@@ -2810,6 +4625,10 @@ grant select on public.knowledge_sources to sluice_kernel;
 grant delete, insert, select, update on public.knowledge_sources to sluice_tenant;
 
 grant delete, insert, select, update on public.login_links to sluice_kernel;
+
+grant delete, insert, select, update on public.office_candidates to sluice_kernel;
+
+grant insert, select, update on public.offices to sluice_kernel;
 
 grant delete, insert, select, update on public.rate_limits to sluice_kernel;
 
@@ -2854,6 +4673,14 @@ grant insert, select on public.staging_rows to sluice_parse;
 grant select on public.staging_rows to sluice_promote;
 
 grant select on public.staging_rows to sluice_tenant;
+
+grant delete, insert, select, update on public.tenant_queue to sluice_kernel;
+
+grant select on public.tenant_queue to sluice_tenant;
+
+grant delete, insert, select, update on public.tenant_queue_marks to sluice_kernel;
+
+grant insert on public.tenant_queue_marks to sluice_tenant;
 
 grant select on public.tenant_secrets to sluice_kernel;
 
@@ -2915,6 +4742,10 @@ grant update (pass) on public.tenants to sluice_kernel;
 
 -- Grants on functions
 
+revoke execute on function public.add_event_partition() from public;
+
+grant execute on function public.adopt_reference_documents(text,text,uuid,uuid[]) to public;
+
 revoke execute on function public.analyze_entities() from public;
 grant execute on function public.analyze_entities() to sluice_kernel;
 grant execute on function public.analyze_entities() to sluice_tenant;
@@ -2928,27 +4759,82 @@ grant execute on function public.analyze_staging() to sluice_tenant;
 
 grant execute on function public.api_key_user() to public;
 
+grant execute on function public.claim_due_jobs(uuid,text[],integer,integer,integer,uuid[],text) to public;
+
 grant execute on function public.claim_jobs(uuid,text[],integer,integer,integer,text,uuid,boolean) to public;
+
+grant execute on function public.claim_one_job(uuid,integer,integer,text,uuid) to public;
 
 grant execute on function public.copy_frontier_to_new() to public;
 
 grant execute on function public.copy_frontier_to_old() to public;
 
+grant execute on function public.count_leases(text,timestamp with time zone,integer) to public;
+
 grant execute on function public.current_tenant() to public;
 
 grant execute on function public.delete_frontier_copies() to public;
 
+grant execute on function public.dispatch_job(text,uuid,text,text,uuid,text,timestamp with time zone,integer,text,jsonb,uuid,boolean,text,text,text,text,uuid,text,uuid,integer,integer) to public;
+
+revoke execute on function public.drop_ended_jobs(text) from public;
+grant execute on function public.drop_ended_jobs(text) to sluice_kernel;
+
+revoke execute on function public.drop_event_partition(bigint) from public;
+grant execute on function public.drop_event_partition(bigint) to sluice_kernel;
+
+revoke execute on function public.ensure_event_era() from public;
+grant execute on function public.ensure_event_era() to sluice_kernel;
+
+revoke execute on function public.event_era(bigint) from public;
+grant execute on function public.event_era(bigint) to sluice_kernel;
+grant execute on function public.event_era(bigint) to sluice_tenant;
+
+grant execute on function public.event_incarnation() to public;
+
+revoke execute on function public.event_log_eras() from public;
+grant execute on function public.event_log_eras() to sluice_kernel;
+grant execute on function public.event_log_eras() to sluice_tenant;
+
+revoke execute on function public.event_log_head(pg_snapshot) from public;
+grant execute on function public.event_log_head(pg_snapshot) to sluice_kernel;
+grant execute on function public.event_log_head(pg_snapshot) to sluice_tenant;
+
+revoke execute on function public.event_low(bigint,xid8) from public;
+grant execute on function public.event_low(bigint,xid8) to sluice_kernel;
+grant execute on function public.event_low(bigint,xid8) to sluice_tenant;
+
 grant execute on function public.facts_have_parents() to public;
 
+grant execute on function public.fence_job(uuid,text,uuid,bigint) to public;
+
+grant execute on function public.find_handed_reference(text,text,uuid) to public;
+
+grant execute on function public.find_reference_intake(text,text) to public;
+
+grant execute on function public.find_struck_job(text[],integer,text) to public;
+
+grant execute on function public.finish_unchanged_items(text,uuid,bigint[]) to public;
+
+grant execute on function public.first_lanes(text[],integer,text) to public;
+
 grant execute on function public.follow_ingestion_job() to public;
+
+grant execute on function public.forward_retry(text,text,text) to public;
 
 grant execute on function public.full_workspaces(text,integer) to public;
 
 grant execute on function public.give_waiting_ingestion_handoff_its_job(text,uuid,integer) to public;
 
+revoke execute on function public.guard_event_partition(text) from public;
+
 revoke execute on function public.guard_tenant_table(regclass) from public;
 
+grant execute on function public.hold_generation(text,text,integer) to public;
+
 grant execute on function public.images_take_their_files() to public;
+
+grant execute on function public.insert_items_at_once(text,uuid,text,text,jsonb,jsonb,text,text,text,jsonb,integer,text,text) to public;
 
 grant execute on function public.items_go_with_their_job() to public;
 
@@ -2958,15 +4844,65 @@ grant execute on function public.keys_stay() to public;
 
 grant execute on function public.knowledge_counters_add_up() to public;
 
+grant execute on function public.lane_head(text,text,timestamp with time zone) to public;
+
+grant execute on function public.lane_key(text,text) to public;
+
+grant execute on function public.lease_jobs(uuid,integer,text,uuid[],text[]) to public;
+
+grant execute on function public.lock_pure_items(text,uuid,integer) to public;
+
+grant execute on function public.may_start_at_once(text,text,integer) to public;
+
+grant execute on function public.move_ended_jobs(integer) to public;
+
+grant execute on function public.move_item_counts(text,uuid,jsonb,jsonb,jsonb,jsonb,integer) to public;
+
+grant execute on function public.next_transaction(pg_snapshot) to public;
+
+grant execute on function public.note_moved_job() to public;
+
+grant execute on function public.note_new_jobs() to public;
+
+grant execute on function public.note_room(text) to public;
+
+grant execute on function public.note_room_of_job() to public;
+
+grant execute on function public.note_work(text,text,timestamp with time zone) to public;
+
+revoke execute on function public.open_event_partition(bigint) from public;
+
+grant execute on function public.open_ingestion_handoffs(text,text,text,timestamp with time zone,uuid,text,jsonb) to public;
+
+grant execute on function public.open_reference_run(text,text) to public;
+
 grant execute on function public.parents_of_facts_stay() to public;
+
+revoke execute on function public.prepare_ended_jobs(regclass) from public;
 
 grant execute on function public.rate_limit_wait(timestamp with time zone[],timestamp with time zone,integer,interval) to public;
 
+grant execute on function public.recall_ended_job(text,uuid) to public;
+
 grant execute on function public.record_ingestion_handoff_event() to public;
+
+grant execute on function public.release_jobs(uuid,text[],uuid[],bigint[]) to public;
+
+grant execute on function public.renew_jobs(uuid,text[],uuid[],bigint[],integer) to public;
 
 grant execute on function public.reserve_rate_limits(text[],integer[],bigint[]) to public;
 
+grant execute on function public.rest_lane(public.tenant_queue,timestamp with time zone,uuid[]) to public;
+
 grant execute on function public.retry_may_start(text,text,text,uuid) to public;
+
+revoke execute on function public.roll_event_log(interval) from public;
+grant execute on function public.roll_event_log(interval) to sluice_kernel;
+
+revoke execute on function public.rotate_ended_jobs() from public;
+grant execute on function public.rotate_ended_jobs() to sluice_kernel;
+
+grant execute on function public.save_job(uuid,text,uuid,bigint,integer,jsonb,jsonb,text,boolean,text) to public;
 
 revoke execute on function public.search_chunk_texts(text,text,integer,text,integer) from public;
 grant execute on function public.search_chunk_texts(text,text,integer,text,integer) to sluice_tenant;
@@ -2974,10 +4910,16 @@ grant execute on function public.search_chunk_texts(text,text,integer,text,integ
 revoke execute on function public.settle_catalog_products() from public;
 grant execute on function public.settle_catalog_products() to sluice_tenant;
 
+grant execute on function public.settle_jobs(uuid,jsonb) to public;
+
 grant execute on function public.settled_status(text,text) to public;
 
-grant execute on function public.tenants_with_due_work(timestamp with time zone) to public;
+revoke execute on function public.show_rows_to_owner(regclass) from public;
+
+grant execute on function public.started_event(public.ingestion_jobs,uuid) to public;
 
 grant execute on function public.time_ordered_uuid() to public;
 
 grant execute on function public.update_ingestion_handoff_timestamp() to public;
+
+grant execute on function public.wake_lanes(timestamp with time zone,text[]) to public;

@@ -7,10 +7,9 @@ import { createServer } from './api/server.ts';
 import { SseStreams } from './api/sse.ts';
 import type { Config } from './config.ts';
 import { type Installation, openInstallation, type ProcessOptions } from './installation.ts';
-import { installEventMetrics } from './kernel/events/metrics.ts';
 import { sweepOrphans } from './kernel/files/service.ts';
-import type { CycleReport } from './kernel/jobs/cycle.ts';
 import type { Kernel } from './kernel/jobs/kernel.ts';
+import type { CycleReport } from './kernel/jobs/run/cycle.ts';
 import { rotationTask } from './kernel/secrets/rotation.ts';
 import { tenantSecretShelf } from './kernel/secrets/tenant-secrets.ts';
 import { installGauges } from './kernel/stats/metrics.ts';
@@ -137,7 +136,6 @@ async function startWork(parts: {
   const { db, kernel, registry, breakers, houses, keys } = parts.base;
   const webhooks = openWebhooks({ ...config, ...parts.base, wake: kernel.wake });
   installGauges(registry, { db, logger });
-  installEventMetrics(registry, { db, logger });
   breakers.installGauge(registry);
   await kernel.start({ work: parts.work });
   const graceMs = config.shutdownGraceMs;
@@ -160,9 +158,9 @@ async function startWork(parts: {
         ...webhooks.tasks,
       ],
     });
-    await upkeep.start();
+    await upkeep.start(kernel.elections.office('upkeep'));
     parts.closing.add('Upkeep', upkeep);
-    webhooks.dispatcher.start();
+    webhooks.dispatcher.start(kernel.elections.office('webhooks'));
   }
   return { webhooks };
 }

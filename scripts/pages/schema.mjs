@@ -28,6 +28,8 @@ const notFromExtension = (oid, catalog) => `not exists (
 const ourTables = `
   c.relnamespace = 'public'::regnamespace
   and c.relkind in ('r', 'p')
+  -- Partitions come and go; functions make them.
+  and not c.relispartition
   and ${notFromExtension('c.oid', 'pg_class')}`;
 const sections = [
   {
@@ -161,11 +163,12 @@ const sections = [
                     case when p.polpermissive then '' else ' as restrictive' end,
                     case p.polcmd when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update'
                                   when 'd' then 'delete' else 'all' end,
-                    (select string_agg(case when r = 0 then 'public' else r::regrole::text end, ', '
+                    (select string_agg(case r when 0 then 'public' when c.relowner then 'current_user'
+                                              else r::regrole::text end, ', '
                                        order by case when r = 0 then 'public' else r::regrole::text end)
                        from unnest(p.polroles) r),
-                    coalesce(format(' using (%s)', pg_get_expr(p.polqual, p.polrelid)), ''),
-                    coalesce(format(' with check (%s)', pg_get_expr(p.polwithcheck, p.polrelid)), '')) as line
+                    coalesce(' using (' || pg_get_expr(p.polqual, p.polrelid) || ')', ''),
+                    coalesce(' with check (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')', '')) as line
         from pg_policy p
         join pg_class c on c.oid = p.polrelid
        where ${ourTables}

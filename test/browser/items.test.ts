@@ -187,7 +187,7 @@ test('rows that a provider does not know can be retried, and every call is liste
   await chip(page, '3 not found').waitFor();
   await page.getByRole('tab', { name: 'Control' }).click();
   await page.getByRole('figure', { name: 'Rows per claim over time' }).waitFor();
-  await page.getByRole('figure', { name: 'Rows per batch while the file came in' }).waitFor();
+  await page.getByText('its rows were written together with the job, in one batch').waitFor();
   await page.getByRole('figure', { name: /Calls at once/ }).waitFor();
   await expectNoBarriers(page);
 

@@ -71,7 +71,7 @@ test('a request whose connection goes silent gets a response, and the next one g
 
 test('a slice whose connection goes silent while its lease is renewed does not last forever', async () => {
   const worker = await workers.fleet.start({ appUrl: throughProxy(), directUrl: database.appUrl });
-  const silenced = proxy?.silenceAt('for no key update');
+  const silenced = proxy?.silenceAt('fence_job(');
   const job = await workers.dispatch([{ do: 'work', ms: 20 }]);
   await silenced;
   await eventually(

@@ -5,6 +5,7 @@ import { Registry } from 'prom-client';
 import { expect, onTestFinished, test } from 'vitest';
 import type { IngestDeps } from '../../src/ingest/items/intake/ingest.ts';
 import { itemDoor } from '../../src/ingest/items/intake/intake.ts';
+import { ItemRoom } from '../../src/ingest/items/intake/item-room.ts';
 import { ItemMetrics } from '../../src/ingest/items/metrics.ts';
 import { createProcessorRegistry } from '../../src/ingest/items/processing/processors/registry.ts';
 import { RowChecks } from '../../src/ingest/items/processing/processors/validate/row-checks.ts';
@@ -214,7 +215,7 @@ function ingestDeps(): IngestDeps {
     secrets: noSecrets,
     itemMetrics: new ItemMetrics(new Registry()),
     bounds: itemBounds,
-    maxOpenItems: 1_000_000,
+    room: new ItemRoom({ db, maxOpenItems: 1_000_000 }),
     workbooks: new Workbooks({ perTenant: 4 }),
     files: createFiles({ filesBackend: 'local', dataDir: tmpdir() }),
     maxUploadBytes: 100_000_000,

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Registry } from 'prom-client';
+import { Quotas } from '../../src/kernel/jobs/dispatch/quotas.ts';
+import { dispatch, type JobsDeps } from '../../src/kernel/jobs/dispatch/service.ts';
 import { JobMetrics } from '../../src/kernel/jobs/metrics.ts';
 import { PipelineRegistry } from '../../src/kernel/jobs/pipeline-registry.ts';
-import { Quotas } from '../../src/kernel/jobs/quotas.ts';
-import { dispatch, type JobsDeps } from '../../src/kernel/jobs/service.ts';
 import { WakeUp } from '../../src/kernel/jobs/wake-up.ts';
 import { isSluiceError } from '../../src/lib/errors.ts';
 import { Database } from '../../src/lib/postgres/db.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
-import { cancel, dispatch, type JobsDeps } from '../../src/kernel/jobs/service.ts';
+import { cancel, dispatch, type JobsDeps } from '../../src/kernel/jobs/dispatch/service.ts';
 import type { Job } from '../../src/kernel/jobs/types.ts';
 import { newTenant, type TestDatabase } from '../support/worlds/database.ts';
 import { testKernel } from '../support/worlds/kernel.ts';

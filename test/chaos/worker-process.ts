@@ -6,7 +6,7 @@ import { appendFileSync } from 'node:fs';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { Kernel } from '../../src/kernel/jobs/kernel.ts';
-import { sessionName } from '../../src/kernel/jobs/membership.ts';
+import { sessionName } from '../../src/kernel/jobs/lease/membership.ts';
 import type { Pipeline, Slice } from '../../src/kernel/jobs/types.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { Database } from '../../src/lib/postgres/db.ts';

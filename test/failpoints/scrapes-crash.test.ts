@@ -16,7 +16,7 @@ test('a process that dies anywhere between push and index hands each payload ove
     atLeast,
     seams: [
       'insert into scrape_references',
-      'with latest as',
+      'select o.handoff_id as "handoffId"',
       'request: /v1/embeddings',
       'select e.job_id as "jobId", e.pipeline',
       'after message: commit',

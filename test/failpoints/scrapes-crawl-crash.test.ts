@@ -16,7 +16,12 @@ test('a process that dies anywhere in a crawl hands each page over once, and eac
     name: 'crawl',
     path: crawlPath({ ...stage, embedder }, await serveWebSite(harbourPages)),
     atLeast,
-    seams: ['request: /crane', 'insert into crawl_frontier', 'with latest as', 'after message: commit'],
+    seams: [
+      'request: /crane',
+      'insert into crawl_frontier',
+      'select o.handoff_id as "handoffId"',
+      'after message: commit',
+    ],
   });
   expect(deaths.length).toBeGreaterThanOrEqual(atLeast);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { purgeItems } from '../../src/ingest/items/service.ts';
+import { purgeEnded } from '../../src/kernel/jobs/ended/ended-jobs.ts';
 import { eraseTenant } from '../../src/kernel/tenancy/erasure.ts';
-import { purgeJobs } from '../../src/kernel/upkeep/store.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { noRows, png, useImageJobs } from '../support/worlds/image-jobs.ts';
 import { eventually } from '../support/worlds/kernel.ts';
@@ -45,7 +46,8 @@ test('the files of an image job are deleted with the job after its retention', a
     `update ingestion_jobs set finished_at = now() - interval '100 days' where job_id = $1`,
     [jobId],
   );
-  await database.db.kernel((tx) => purgeJobs(tx, { days: 90, limit: 100 }));
+  expect(await purgeEnded(database.db, { days: 90 })).toBe(1);
+  expect(await purgeItems(database.db, { days: 90 })).toEqual({ removed: 2 });
   expect(await rowsOf(tenantId)).toEqual(noRows);
   await sweep();
   expect((await storedFiles()).length).toBe(stored);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cancel } from '../../src/kernel/jobs/service.ts';
+import { cancel } from '../../src/kernel/jobs/dispatch/service.ts';
 import { manualPages, serveWebSite, sitemapOf, type WebSite } from '../support/fakes/site.ts';
 import { useScrapes } from '../support/servers/scrape-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';

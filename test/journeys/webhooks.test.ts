@@ -58,8 +58,8 @@ interface LoggedEvent {
 
 function eventsOf(tenantId: string): Promise<LoggedEvent[]> {
   return database.owner<LoggedEvent>(
-    `select xid::text || '-' || event_id as id, subject, type
-       from events where tenant_id = $1 and type not like 'webhook.%' order by xid, event_id`,
+    `select event_era(event_id) || '-' || event_id as id, subject, type
+       from events where tenant_id = $1 and type not like 'webhook.%' order by event_id`,
     [tenantId],
   );
 }

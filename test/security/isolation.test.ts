@@ -5,7 +5,6 @@ import { newId } from '../../src/lib/ids.ts';
 import { useServer } from '../support/servers/server.ts';
 import { uploadForm } from '../support/servers/upload-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
-import { eventually } from '../support/worlds/kernel.ts';
 import { badTokens } from './bad-tokens.ts';
 import { type Told, useProduct } from './product.ts';
 import { exampleOf, readRoutes } from './request-schemas.ts';
@@ -262,10 +261,6 @@ describe('somebody of another tenant', () => {
   );
 
   test('finds nothing of the victim by any filter or cursor of a list', { timeout: 180_000 }, async () => {
-    // Readers of events wait for every older transaction of the whole cluster, those of other tests too.
-    const areReadable = async () =>
-      (await product.ask(victim.claims(), { path: '/api/events?limit=1' })).body.next_cursor !== null;
-    await eventually(areReadable, 'the victim’s own events can be read');
     for (const route of protectedRoutes().filter(({ method }) => method === 'GET')) {
       if (openByDesign[nameOf(route)] && route.url.endsWith('/stream')) continue;
       for (const { name } of described.get(nameOf(route))?.query ?? []) {
@@ -275,7 +270,8 @@ describe('somebody of another tenant', () => {
         const path = `${realPath(route)}?${name}=${encodeURIComponent(value)}`;
         const told = await product.ask(intruderAs(role), { path });
         const label = `${nameOf(route)}?${name}`;
-        tally.ok([200, 400, 404].includes(told.status), `${label} answered ${told.status} ${told.text}`);
+        // 410: a position in the victim's log is none in the own one.
+        tally.ok([200, 400, 404, 410].includes(told.status), `${label} answered ${told.status} ${told.text}`);
         tally.equal({ label, leak: leakIn(told.text, [value, ...saidIn(route)]) }, { label, leak: null });
       }
     }

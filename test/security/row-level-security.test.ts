@@ -13,6 +13,7 @@ const intruder = 'the intruder';
 
 interface TenantTable {
   name: string;
+  isPartition: boolean;
   enabled: boolean;
   forced: boolean;
   policies: number;
@@ -26,6 +27,8 @@ interface Column {
 
 const signatures = new Map<string, string>();
 let tables: TenantTable[] = [];
+/** Nobody but the owner may use them: rows are reached through their table. */
+let partitions: TenantTable[] = [];
 let app: pg.Client;
 /** As the owner, on one connection: it is asked thousands of times. */
 let owner: pg.Client;
@@ -35,8 +38,9 @@ beforeAll(async () => {
   await ensureRoles(database.ownerUrl);
   owner = new pg.Client({ connectionString: database.ownerUrl });
   await owner.connect();
-  tables = await database.owner<TenantTable>(`
-    select c.relname as name, c.relrowsecurity as enabled, c.relforcerowsecurity as forced,
+  const found = await database.owner<TenantTable>(`
+    select c.relname as name, c.relispartition as "isPartition", c.relrowsecurity as enabled,
+           c.relforcerowsecurity as forced,
            (select count(*)::int from pg_policy p where p.polrelid = c.oid) as policies,
            pg_get_userbyid(c.relowner) as owner
       from pg_class c
@@ -45,6 +49,8 @@ beforeAll(async () => {
        and exists (select from pg_attribute a
                     where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped)
      order by c.relname`);
+  tables = found.filter(({ isPartition }) => !isPartition);
+  partitions = found.filter(({ isPartition }) => isPartition);
   await dropConstraints();
   for (const { name } of tables) {
     await seed(name, victim);
@@ -173,7 +179,12 @@ async function statementsAgainst(table: string): Promise<Record<string, string>>
 
 /** Tables and views that belong to no tenant, and why nothing of a tenant can be read out of them. */
 const tenantless: Record<string, string> = {
+  ended_job_tables: 'names of tables of ended jobs and their periods, for the kernel role alone',
   erased_tenants: 'hashes only',
+  event_eras: 'when the event log began anew, for the kernel role alone',
+  event_partitions: 'ranges of event ids, for the kernel role alone',
+  office_candidates: 'processes that would take over an office, for the kernel role alone',
+  offices: 'which process holds an office, for the kernel role alone',
   rate_limits: 'moments under keys, for the kernel role alone',
   schema_migrations: 'which migrations ran',
   tenant_signing: 'the key that signs tenants, for the kernel role alone',
@@ -189,7 +200,7 @@ test('every table and view has a tenant_id or is listed as having none', async (
         and c.relkind in ('r', 'p', 'v', 'm', 'f')
       order by c.relname`,
   );
-  const guarded = new Set(tables.map(({ name }) => name));
+  const guarded = new Set([...tables, ...partitions].map(({ name }) => name));
   const rest = rows.map(({ name }) => name).filter((name) => !guarded.has(name));
   expect(rest).toEqual(Object.keys(tenantless));
 });
@@ -203,6 +214,17 @@ test('tables without a tenant are closed to every role that works for a tenant',
     [Object.keys(tenantless), tenantRoles],
   );
   expect(readable).toEqual([]);
+});
+
+test('partitions are closed to every role', async () => {
+  expect(partitions.length).toBeGreaterThan(0);
+  const usable = await database.owner<{ name: string; role: string }>(
+    `select t.name, r.role
+       from unnest($1::text[]) t(name), unnest($2::text[]) r(role)
+      where has_table_privilege(r.role, quote_ident(t.name), 'select, insert, update, delete, truncate')`,
+    [partitions.map(({ name }) => name), groupRoles],
+  );
+  expect(usable).toEqual([]);
 });
 
 describe('every table with a tenant_id', () => {
@@ -222,7 +244,7 @@ describe('every table with a tenant_id', () => {
   });
 
   test('has row-level security enabled and forced, policies, and another owner than the application', () => {
-    for (const { name, enabled, forced, policies, owner } of tables) {
+    for (const { name, enabled, forced, policies, owner } of [...tables, ...partitions]) {
       expect({ name, enabled, forced, hasPolicies: policies > 0 }).toEqual({
         name,
         enabled: true,

@@ -4,6 +4,9 @@ import { quoteIdentifier } from '../../src/lib/postgres/sql.ts';
 /** Every row of a tenant in every table that has tenants, as one hash per table. */
 export type Fingerprint = Record<string, { rows: number; hash: string }>;
 
+/** Where work waits, for all tenants together: any claim may move it, and it has nothing that is not in the jobs. */
+const queues = ['tenant_queue', 'tenant_queue_marks'];
+
 /** Reads a tenant's rows directly in the database. */
 export class TenantTables {
   readonly #client: pg.Client;
@@ -20,7 +23,9 @@ export class TenantTables {
          from pg_class c
          join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
         where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'm', 'v', 'f')
+          and not c.relispartition and c.relname <> all($1)
         order by c.relname`,
+      [queues],
     );
     this.#names = rows.map(({ name }) => name);
   }

@@ -1,5 +1,5 @@
 import { syncRetries } from '../../src/ingest/connectors/sync/outcomes.ts';
-import { unexpectedRetries } from '../../src/kernel/jobs/retry.ts';
+import { unexpectedRetries } from '../../src/kernel/jobs/run/retry.ts';
 import { type Move, transitions } from '../../src/kernel/jobs/transitions.ts';
 import type { JobStatus, Lease } from '../../src/kernel/jobs/types.ts';
 import { Fairness } from './fairness.ts';
@@ -75,7 +75,7 @@ export class Invariants {
   }
 
   before(happening: Happening): void {
-    if (happening.claim) this.fairness.before(happening.claim);
+    if (happening.claim) this.fairness.before(happening.claim, this.#latestMs);
   }
 
   after(happening: Happening, answer: unknown): void {
@@ -176,7 +176,7 @@ export class Invariants {
   #checkWrites(job: JobState, shadow: Shadow, { kind, lease }: Happening): void {
     if (kind === 'settle' || kind === 'save') {
       if (lease?.jobId !== job.jobId) fail(job, `was changed by the ${kind} of another job`);
-      if (!lease || !isHeld(shadow, lease)) {
+      if (!lease || !isHeld(shadow, lease) || shadow.leasedBy !== lease.leasedBy) {
         fail(
           job,
           `took a late write of epoch ${lease?.leaseEpoch}, at epoch ${shadow.leaseEpoch}, ${shadow.status}`,
@@ -221,10 +221,14 @@ export class Invariants {
     if (present) fail(job, `was given up for the death of ${present.id}, which is there`);
   }
 
-  /** Lives, has its guard, and was heard of lately. */
-  #isThere({ id, isPresent }: ProcessTruth): boolean {
+  /**
+   * Lives, has its guard, and was heard of lately. A worker without a lock that was found silent has not been heard of
+   * since, even if its last heartbeat looks recent because the clock was set back.
+   */
+  #isThere({ id, guardedBy, isPresent }: ProcessTruth): boolean {
     const worker = this.#state.workers.get(id);
-    return isPresent && worker !== undefined && worker.heartbeatAtMs >= this.#state.nowMs - leaseMs;
+    if (!isPresent || !worker || (guardedBy === 'expiry' && worker.lostAtMs !== null)) return false;
+    return worker.heartbeatAtMs >= this.#state.nowMs - leaseMs;
   }
 }
 

@@ -81,11 +81,19 @@ export interface Claim {
   tenantId?: string;
   jobId?: string;
   struck?: boolean;
+  /** Jobs that are at work in this process: left out, because others come first. */
+  spared?: readonly string[];
   /**
    * Among jobs that came due in the same moment the database takes any. A store that is compared with another one is
    * told which those were; it takes them first, but only where the order leaves the choice.
    */
   prefer?: readonly string[];
+  /**
+   * A lane that had work a moment ago may stay in line with nothing to take: whether it does depends on the times of
+   * earlier claims, which only save writes. A store that is compared with another one is told which lanes stayed. It
+   * keeps them too, but only within a second of the last word of work.
+   */
+  lingering?: (lane: { tenantId: string; pipeline: PipelineName }) => boolean;
 }
 
 export interface Claimed extends Lease {
@@ -157,5 +165,15 @@ export interface Snapshot {
   nowMs: number;
   jobs: JobState[];
   workers: WorkerState[];
-  passes: Record<string, number>;
+  lanes: LaneState[];
+}
+
+/** What a tenant has waiting in one pipeline. Lanes that are due take turns in the order of their pass. */
+export interface LaneState {
+  tenantId: string;
+  pipeline: PipelineName;
+  pass: number;
+  isDue: boolean;
+  /** When a lane that is not due joins the line, as far as is known; null for one that is due, or has no work. */
+  nextDueMs: number | null;
 }

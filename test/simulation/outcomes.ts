@@ -1,5 +1,5 @@
 import { syncRetries } from '../../src/ingest/connectors/sync/outcomes.ts';
-import { decideRetry, type RetryPolicy, unexpectedRetries } from '../../src/kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy, unexpectedRetries } from '../../src/kernel/jobs/run/retry.ts';
 import type { Outcome } from '../../src/kernel/jobs/types.ts';
 import type { SeededRandom } from '../chaos/seeded-random.ts';
 import type { Breakage } from './simulated-state.ts';

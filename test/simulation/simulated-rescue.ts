@@ -1,5 +1,7 @@
-import type { JobState, Rescued, WorkerState } from './job-store.ts';
-import { giveBack, isOpen, moveJob, type SimulatedState } from './simulated-state.ts';
+import { type JobState, pipelineNames, type Rescued, type WorkerState } from './job-store.ts';
+import { findStruck } from './simulated-claim.ts';
+import { changeJob } from './simulated-lanes.ts';
+import { giveBack, moveJob, type SimulatedState } from './simulated-state.ts';
 
 interface Rescue {
   maxStrikes: number;
@@ -17,11 +19,12 @@ export function rescueJobs(state: SimulatedState, rescue: Rescue): Rescued {
   const found = state.jobs.filter((job) => isLost(state, job) && !waitsForWorker(state, job, rescue));
   // First judge all, then move: a worker that one job marks as lost is not lost for the others of this rescue.
   const verdicts = found.map((job) => ({ job, ...judge(state, job, rescue) }));
-  for (const verdict of verdicts) takeBack(state, verdict);
+  for (const verdict of verdicts) changeJob(state, verdict.job, () => takeBack(state, verdict));
   return {
-    lost: lost.map(({ workerId }) => workerId),
+    lost: lost.map(({ workerId }) => workerId).sort(),
     jobs: verdicts.map(({ job, cause, struck }) => ({ jobId: job.jobId, status: job.status, cause, struck })),
-    hasStruck: state.jobs.some((job) => job.struckBy.length > 0 && isOpen(job) && job.runAtMs <= state.nowMs),
+    hasStruck:
+      findStruck(state, { pipelines: pipelineNames, tenantLimit: Number.POSITIVE_INFINITY }) !== undefined,
   };
 }
 

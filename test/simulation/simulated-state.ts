@@ -1,10 +1,12 @@
 import { type Move, type Transition, transitions } from '../../src/kernel/jobs/transitions.ts';
 import type { JobStatus, Outcome } from '../../src/kernel/jobs/types.ts';
-import type { JobState, TenantLimits, WorkerState } from './job-store.ts';
+import type { JobState, PipelineName, TenantLimits, WorkerState } from './job-store.ts';
+import type { SimulatedLane } from './simulated-lanes.ts';
 
 /** What can be broken on purpose to prove that the simulation notices. */
 export type Breakage =
   | 'no epoch check'
+  | 'no worker check'
   | 'rescue before expiry'
   | 'retry without limit'
   | 'turns by tenant id'
@@ -16,9 +18,9 @@ export type Breakage =
 
 export interface SimulatedTenant {
   tenantId: string;
-  pass: number;
   limits: TenantLimits;
   jobs: JobState[];
+  lanes: Map<PipelineName, SimulatedLane>;
 }
 
 export interface SimulatedState {
@@ -29,6 +31,8 @@ export interface SimulatedState {
   readonly workers: Map<string, WorkerState>;
   readonly locks: Set<string>;
   readonly breakage: Breakage | undefined;
+  /** Lanes stay in line for as long as they may, and not as briefly. */
+  readonly lingers: boolean;
 }
 
 export function isActive({ status, cleanupOpen }: JobState): boolean {

@@ -20,6 +20,7 @@ import {
   type TenantLimits,
 } from './job-store.ts';
 import { claimJobs } from './simulated-claim.ts';
+import { changeJob, listLanes, noteRoom, noteWork, tenantOf } from './simulated-lanes.ts';
 import { rescueJobs } from './simulated-rescue.ts';
 import {
   type Breakage,
@@ -43,7 +44,7 @@ const statesBeforeControl: Record<ControlMove, readonly JobStatus[]> = {
 export class SimulatedStore implements JobStore {
   readonly state: SimulatedState;
 
-  constructor({ breakage }: { breakage?: Breakage | undefined } = {}) {
+  constructor({ breakage, lingers = false }: { breakage?: Breakage | undefined; lingers?: boolean } = {}) {
     this.state = {
       nowMs: 0,
       jobs: [],
@@ -52,15 +53,19 @@ export class SimulatedStore implements JobStore {
       workers: new Map(),
       locks: new Set(),
       breakage,
+      lingers,
     };
   }
 
   addTenant(tenantId: string, limits: TenantLimits = {}): void {
-    this.state.tenants.set(tenantId, { tenantId, pass: 0, limits, jobs: [] });
+    this.state.tenants.set(tenantId, { tenantId, limits, jobs: [], lanes: new Map() });
   }
 
   setLimits(tenantId: string, limits: TenantLimits): void {
-    this.#tenant(tenantId).limits = limits;
+    const tenant = this.#tenant(tenantId);
+    const isChange = JSON.stringify(tenant.limits) !== JSON.stringify(limits);
+    tenant.limits = limits;
+    if (isChange) noteRoom(this.state, tenant);
   }
 
   turnClock(byMs: number): void {
@@ -78,7 +83,9 @@ export class SimulatedStore implements JobStore {
       this.state.breakage === 'retry after ignored'
         ? this.state.nowMs
         : Math.max(this.state.nowMs, retry.notBeforeMs ?? this.state.nowMs);
-    retry.runAtMs = Math.min(retry.runAtMs, allowedMs);
+    changeJob(this.state, retry, () => {
+      retry.runAtMs = Math.min(retry.runAtMs, allowedMs);
+    });
     retry.nextRetryAtMs = Math.min(retry.nextRetryAtMs ?? allowedMs, allowedMs);
     retry.events.push('job.retry');
     return { jobId: retry.jobId };
@@ -106,9 +113,11 @@ export class SimulatedStore implements JobStore {
       if (active) return refuseBeside(active);
     }
     if (!statesBeforeControl[move].includes(job.status)) return { refused: 'illegal_transition' };
-    if (move === 'pause') moveJob(job, move, 'paused');
-    if (move === 'resume') moveJob(job, move, resumedStatus(job));
-    if (move === 'cancel') this.#cancel(job, needsCleanup);
+    changeJob(this.state, job, () => {
+      if (move === 'pause') moveJob(job, move, 'paused');
+      if (move === 'resume') moveJob(job, move, resumedStatus(job));
+      if (move === 'cancel') this.#cancel(job, needsCleanup);
+    });
     job.events.push({ pause: 'job.paused', resume: 'job.resumed', cancel: 'job.canceled' }[move]);
     return { status: job.status };
   }
@@ -129,6 +138,11 @@ export class SimulatedStore implements JobStore {
   settle({ outcome, step, ...lease }: Settle): Settled | null {
     const job = this.#lockIfHeld(lease);
     if (!job) return null;
+    changeJob(this.state, job, () => this.#endSlice(job, outcome, step));
+    return { status: job.status, cleanupOpen: job.cleanupOpen };
+  }
+
+  #endSlice(job: JobState, outcome: Settle['outcome'], step: number | undefined): void {
     const { nowMs } = this.state;
     const wasCanceled = job.status === 'canceled';
     const failure = outcome.type === 'retry' || outcome.type === 'dead' ? outcome.failure : null;
@@ -148,12 +162,14 @@ export class SimulatedStore implements JobStore {
       job.finishedAtMs = outcome.type === 'done' || outcome.type === 'dead' ? nowMs : null;
       if (this.state.breakage !== 'settle without event') logOutcome(job, outcome.type);
     }
-    return { status: job.status, cleanupOpen: job.cleanupOpen };
   }
 
   release(workerId: string, leases: Lease[]): number {
     const ours = leases.filter((lease) => this.#isOurs(workerId, lease));
-    for (const { jobId } of ours) giveBack(this.#get(jobId));
+    for (const { jobId } of ours) {
+      const job = this.#get(jobId);
+      changeJob(this.state, job, () => giveBack(job));
+    }
     return ours.length;
   }
 
@@ -196,26 +212,34 @@ export class SimulatedStore implements JobStore {
   }
 
   snapshot(): Snapshot {
-    const { nowMs, jobs, workers, tenants } = this.state;
+    const { nowMs, jobs, workers } = this.state;
     return {
       nowMs,
       jobs: structuredClone(jobs),
       workers: structuredClone([...workers.values()]).sort((a, b) => (a.workerId < b.workerId ? -1 : 1)),
-      passes: Object.fromEntries([...tenants.values()].map(({ tenantId, pass }) => [tenantId, pass])),
+      lanes: listLanes(this.state),
     };
   }
 
-  /** The fence: a paused job lets its current slice commit, a canceled one only its cleanup, a newer epoch none. */
-  #lockIfHeld({ jobId, leaseEpoch }: Lease): JobState | null {
+  /**
+   * The fence: a paused job lets its current slice commit, a canceled one only its cleanup, a newer epoch or another
+   * worker none.
+   */
+  #lockIfHeld({ jobId, leaseEpoch, leasedBy }: Lease): JobState | null {
     const job = this.#get(jobId);
-    const isCurrent = job.leaseEpoch === leaseEpoch || this.state.breakage === 'no epoch check';
+    const { breakage } = this.state;
+    const isCurrent = job.leaseEpoch === leaseEpoch || breakage === 'no epoch check';
+    const isHolder = job.leasedBy === leasedBy || breakage === 'no worker check';
     const takesWrites = job.status === 'running' || job.status === 'paused' || job.cleanupOpen;
-    return isCurrent && job.leasedBy !== null && takesWrites ? job : null;
+    return isCurrent && isHolder && job.leasedBy !== null && takesWrites ? job : null;
   }
 
   #takeStrikesBack(workerId: string): void {
     for (const job of this.state.jobs) {
-      if (job.struckBy.includes(workerId)) job.struckBy = job.struckBy.filter((id) => id !== workerId);
+      if (!job.struckBy.includes(workerId)) continue;
+      changeJob(this.state, job, () => {
+        job.struckBy = job.struckBy.filter((id) => id !== workerId);
+      });
     }
   }
 
@@ -265,6 +289,7 @@ export class SimulatedStore implements JobStore {
     this.state.jobs.push(job);
     this.state.jobById.set(jobId, job);
     this.#tenant(tenantId).jobs.push(job);
+    noteWork(this.state, job);
     return { jobId };
   }
 
@@ -288,9 +313,7 @@ export class SimulatedStore implements JobStore {
   }
 
   #tenant(tenantId: string): SimulatedTenant {
-    const tenant = this.state.tenants.get(tenantId);
-    if (!tenant) throw new Error(`The simulated store has no tenant ${tenantId}`);
-    return tenant;
+    return tenantOf(this.state, { tenantId });
   }
 }
 

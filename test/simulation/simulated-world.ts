@@ -45,7 +45,7 @@ export class SimulatedWorld {
     processes: () => readonly ProcessTruth[];
   }) {
     this.random = seededRandom(seed);
-    this.store = new SimulatedStore({ breakage });
+    this.store = new SimulatedStore({ breakage, lingers: seed % 2 === 0 });
     this.invariants = new Invariants(this.store.state, {
       processes,
       maxStrikes,

@@ -74,7 +74,7 @@ const breakages: [Breakage, RegExp][] = [
   ['no epoch check', /took a late write of epoch/],
   ['rescue before expiry', /who was there and had time left/],
   ['retry without limit', /is at retry \d+; \w+ allows \d/],
-  ['turns by tenant id', /had two turns while/],
+  ['turns by tenant id', /claims passed tenant-\d by/],
   ['no tenant limit', /has \d+ leases and may have/],
   ['no active check', /is a second active job of its subject/],
   ['rescue forgets the job', /is put off to Infinity/],

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { JobState, Snapshot, WorkerState } from './job-store.ts';
+import type { JobState, LaneState, Snapshot, WorkerState } from './job-store.ts';
 import type { Names } from './names.ts';
 import { startOfTimeMs } from './virtual-clock.ts';
 
@@ -26,7 +26,17 @@ const workerRows = `
          ${msOf('w.lost_at')} as "lostAtMs"
     from workers w`;
 
-const tenantRows = 'select tenant_id as "tenantId", pass::integer as pass from tenants order by tenant_id';
+/** With the word of work that the next claim will read. */
+const laneRows = `
+  select tenant_id as "tenantId", pipeline, coalesce(q.pass, 0)::integer as pass, coalesce(q.is_due, false) as "isDue",
+         case when q.is_due is not true
+           then nullif(${msOf('least(q.next_due, m.due_at)')}, 'infinity') end as "nextDueMs"
+    from tenant_queue q
+    full join (
+      select tenant_id, pipeline, min(due_at) as due_at
+        from tenant_queue_marks
+       group by tenant_id, pipeline) m using (tenant_id, pipeline)
+   order by tenant_id, pipeline`;
 
 const clockRow = `select ${msOf('at')} as "nowMs" from virtual_clock`;
 
@@ -36,11 +46,11 @@ export async function readSnapshot(
   { jobs, workers, workspaces }: { jobs: Names; workers: Names; workspaces: Names },
 ): Promise<Snapshot> {
   // In one message: a snapshot is read after every command.
-  const answers: unknown = await owner.query([jobRows, workerRows, tenantRows, clockRow].join(';'));
-  const [rows, listed, tenants, clock] = (answers as pg.QueryResult[]).map((answer) => answer.rows) as [
+  const answers: unknown = await owner.query([jobRows, workerRows, laneRows, clockRow].join(';'));
+  const [rows, listed, lanes, clock] = (answers as pg.QueryResult[]).map((answer) => answer.rows) as [
     JobState[],
     WorkerState[],
-    { tenantId: string; pass: number }[],
+    LaneState[],
     { nowMs: number }[],
   ];
   const nameOf = (names: Names, id: string | null) => (id === null ? null : names.nameOf(id));
@@ -57,7 +67,7 @@ export async function readSnapshot(
     workers: listed
       .map((row) => ({ ...row, workerId: workers.nameOf(row.workerId) }))
       .sort((a, b) => (a.workerId < b.workerId ? -1 : 1)),
-    passes: Object.fromEntries(tenants.map(({ tenantId, pass }) => [tenantId, pass])),
+    lanes,
   };
 }
 

@@ -2,29 +2,39 @@ import { randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import pg from 'pg';
 import { Registry } from 'prom-client';
+import { Quotas } from '../../src/kernel/jobs/dispatch/quotas.ts';
 import {
+  cancel,
+  dispatch,
+  type JobsDeps,
+  pause,
+  requeue,
+  resume,
+} from '../../src/kernel/jobs/dispatch/service.ts';
+import {
+  type ClaimRequest,
   claimMany,
-  hasStruckJobs,
+  claimOneStatement,
   lockIfHeld,
   type RenewedLease,
   releaseMany,
   renewStatement,
   saveState,
   settleMany,
-} from '../../src/kernel/jobs/lease-store.ts';
-import { JobMetrics } from '../../src/kernel/jobs/metrics.ts';
-import { PipelineRegistry } from '../../src/kernel/jobs/pipeline-registry.ts';
-import { Quotas } from '../../src/kernel/jobs/quotas.ts';
-import { cancel, dispatch, type JobsDeps, pause, requeue, resume } from '../../src/kernel/jobs/service.ts';
-import type { Job, JobStatus, Lease } from '../../src/kernel/jobs/types.ts';
-import { WakeUp } from '../../src/kernel/jobs/wake-up.ts';
+  struckStatement,
+} from '../../src/kernel/jobs/lease/lease-store.ts';
 import {
+  type Beat,
   beatStatement,
   deregisterWorker,
   markLostWorkers,
   registerWorker,
   rescueLeases,
-} from '../../src/kernel/jobs/worker-store.ts';
+} from '../../src/kernel/jobs/lease/worker-store.ts';
+import { JobMetrics } from '../../src/kernel/jobs/metrics.ts';
+import { PipelineRegistry } from '../../src/kernel/jobs/pipeline-registry.ts';
+import type { ClaimedJob, Job, JobStatus, Lease } from '../../src/kernel/jobs/types.ts';
+import { WakeUp } from '../../src/kernel/jobs/wake-up.ts';
 import { isSluiceError } from '../../src/lib/errors.ts';
 import type { Tx } from '../../src/lib/postgres/db.ts';
 import { sql } from '../../src/lib/postgres/sql.ts';
@@ -52,6 +62,8 @@ import { Names } from './names.ts';
 import { readSnapshot } from './sql-snapshot.ts';
 import { startOfTimeMs } from './virtual-clock.ts';
 
+const everyStruck = { pipelines: ['probe', 'plain'], tenantLimit: 1_000_000 };
+
 /** The kernel's own stores and services on a real PostgreSQL whose clock the test turns. */
 export class SqlStore implements JobStore {
   readonly #deps: JobsDeps;
@@ -73,6 +85,7 @@ export class SqlStore implements JobStore {
     const owner = new pg.Client({ connectionString: ownerUrl });
     await owner.connect();
     await owner.query(`${probeTable}; delete from events; delete from workers; delete from tenants;
+      delete from ingestion_jobs; delete from tenant_queue_marks;
       update virtual_clock set at = to_timestamp(${startOfTimeMs / 1000})`);
     const plain = { ...probePipeline({}, 'plain'), cleanUp: undefined };
     const registry = new PipelineRegistry([probePipeline(), plain]);
@@ -123,22 +136,38 @@ export class SqlStore implements JobStore {
     return 'refused' in answer ? answer : { status: answer.status };
   }
 
-  async claim({ workerId, pipelines, jobId, prefer: _chosen, ...request }: Claim): Promise<Claimed[]> {
-    const wish = { ...request, leaseMs, pipelines: [...pipelines], workerId: this.#workers.idOf(workerId) };
-    const scope = jobId === undefined ? {} : { jobId: this.#jobs.idOf(jobId) };
-    const claimed = await this.#deps.db.kernel((tx) => claimMany(tx, { ...wish, ...scope }));
+  async claim({ workerId, jobId, prefer: _chosen, lingering: _kept, ...request }: Claim): Promise<Claimed[]> {
+    const wish = {
+      ...request,
+      leaseMs,
+      pipelines: [...request.pipelines],
+      spared: (request.spared ?? []).map((name) => this.#jobs.idOf(name)),
+      workerId: this.#workers.idOf(workerId),
+    };
+    const claimed = await this.#deps.db.kernel((tx) => this.#claimIn(tx, wish, jobId));
     return claimed.map(({ tenantId, leaseEpoch, was, status, retryCount, checkpoint, ...job }) => {
       const stepsDone = Number(checkpoint.n ?? 0);
       return {
         tenantId,
         jobId: this.#jobs.nameOf(job.jobId),
         leaseEpoch,
+        leasedBy: workerId,
         was,
         status,
         retryCount,
         stepsDone,
       };
     });
+  }
+
+  async #claimIn(tx: Tx, { struck, ...wish }: ClaimRequest & { struck?: boolean }, jobId?: string) {
+    const { workerId, tenantLimit } = wish;
+    const one = (key: { tenantId: string; jobId: string }) =>
+      tx.rows<ClaimedJob>(claimOneStatement({ workerId, leaseMs, tenantLimit, ...key }));
+    if (jobId !== undefined) return one({ tenantId: wish.tenantId ?? '', jobId: this.#jobs.idOf(jobId) });
+    if (!struck) return claimMany(tx, wish);
+    const found = await tx.find<{ tenantId: string; jobId: string }>(struckStatement(wish));
+    return found ? one(found) : [];
   }
 
   save(lease: Lease, step: number): Promise<boolean> {
@@ -208,8 +237,9 @@ export class SqlStore implements JobStore {
 
   async beat(workerId: string): Promise<{ wasLost: boolean } | null> {
     const statement = beatStatement(this.#workers.idOf(workerId));
-    const [row] = await this.#deps.db.statement<{ wasLost: boolean }>({ role: 'sluice_kernel' }, statement);
-    return row ?? null;
+    const [row] = await this.#deps.db.statement<Beat>({ role: 'sluice_kernel' }, statement);
+    // The worker's place in the fleet only says how often it polls.
+    return row ? { wasLost: row.wasLost } : null;
   }
 
   async deregister(workerId: string): Promise<void> {
@@ -226,7 +256,7 @@ export class SqlStore implements JobStore {
       return {
         lost: lost.map(({ workerId }) => this.#workers.nameOf(workerId)).sort(),
         jobs: named.sort((a, b) => (a.jobId < b.jobId ? -1 : 1)),
-        hasStruck: await hasStruckJobs(tx),
+        hasStruck: (await tx.find(struckStatement(everyStruck))) !== null,
       };
     });
   }
@@ -236,8 +266,9 @@ export class SqlStore implements JobStore {
     return readSnapshot(this.#owner, names);
   }
 
-  #leaseOf({ tenantId, jobId, leaseEpoch }: Lease): Lease {
-    return { tenantId, jobId: this.#jobs.idOf(jobId), leaseEpoch };
+  #leaseOf({ tenantId, jobId, leaseEpoch, leasedBy }: Lease): Lease {
+    const worker = leasedBy === null ? null : this.#workers.idOf(leasedBy);
+    return { tenantId, jobId: this.#jobs.idOf(jobId), leaseEpoch, leasedBy: worker };
   }
 
   /** Ids of one millisecond are in no order, and of two retries the older id goes first. */

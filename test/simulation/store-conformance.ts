@@ -1,24 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Outcome } from '../../src/kernel/jobs/types.ts';
-import {
-  type Claim,
-  type Claimed,
-  type JobKey,
-  type JobState,
-  type JobStore,
-  leaseMs,
-  pipelineNames,
-  type SubjectJob,
-} from './job-store.ts';
-
-const rescueRules = { maxStrikes: 3, silentMs: leaseMs, rejoinMs: 5_000 };
-const failure = { code: 'probe_failed', message: 'It was told to fail', class: 'probe' };
-const retryIn = (delayMs: number, notBefore = false): Outcome => ({
-  type: 'retry',
-  delayMs,
-  notBefore,
-  failure,
-});
+import { type JobStore, leaseMs } from './job-store.ts';
+import { failure, Hands, rescueRules, retryIn } from './store-hands.ts';
+import { describeLanes, describeTurns, describeWaitingLanes } from './store-turns.ts';
 
 /** What every job store has to do. `makeStore` returns an empty one; `close` is called after each test. */
 export function describeStore(
@@ -42,56 +25,10 @@ export function describeStore(
     describe('rescues', () => describeRescues(hands));
     describe('last strikes', () => describeLastStrikes(hands));
     describe('turns and limits', () => describeTurns(hands));
+    describe('lanes', () => describeLanes(hands));
+    describe('lanes that wait', () => describeWaitingLanes(hands));
+    describe('fences', () => describeFences(hands));
   });
-}
-
-/** Short names for what the tests do to a store. */
-class Hands {
-  readonly store: JobStore;
-
-  constructor(store: JobStore) {
-    this.store = store;
-  }
-
-  async make(subjectId: string, given: Partial<SubjectJob> = {}): Promise<JobKey> {
-    const job = { tenantId: 'tenant-a', pipeline: 'probe', subjectId, ...given } as const;
-    const answer = await this.store.dispatch(job);
-    if ('refused' in answer) throw new Error(`The dispatch of ${subjectId} was refused: ${answer.refused}`);
-    // Jobs that come due in the same moment have no order.
-    await this.store.turnClock(1);
-    return { tenantId: job.tenantId, jobId: answer.jobId };
-  }
-
-  async worker(workerId: string, guardedBy: 'lock' | 'expiry' = 'lock'): Promise<void> {
-    if (guardedBy === 'lock') await this.store.lock(workerId);
-    await this.store.register(workerId, guardedBy);
-  }
-
-  claim(workerId: string, request: Partial<Claim> = {}): Promise<Claimed[]> {
-    const wish = { workerId, pipelines: pipelineNames, limit: 1, tenantLimit: 1_000, ...request };
-    return Promise.resolve(this.store.claim(wish));
-  }
-
-  async claimOne(workerId: string, request: Partial<Claim> = {}): Promise<Claimed> {
-    const [claimed] = await this.claim(workerId, request);
-    if (!claimed) throw new Error('There was nothing to claim');
-    return claimed;
-  }
-
-  async job({ jobId }: { jobId: string }): Promise<JobState> {
-    const job = (await this.store.snapshot()).jobs.find((row) => row.jobId === jobId);
-    if (!job) throw new Error(`There is no job ${jobId}`);
-    return job;
-  }
-
-  /** A worker claims the job and dies with it; a rescuer notices. */
-  async dieWith(workerId: string, request: Partial<Claim> = {}): Promise<Claimed> {
-    await this.worker(workerId);
-    const claimed = await this.claimOne(workerId, request);
-    await this.store.unlock(workerId);
-    await this.store.rescue(rescueRules);
-    return claimed;
-  }
 }
 
 function describeSubjects(hands: () => Hands): void {
@@ -156,7 +93,7 @@ function describeSubjects(hands: () => Hands): void {
   });
 }
 
-function describeLeases(hands: () => Hands): void {
+function describeFences(hands: () => Hands): void {
   test('every claim has a newer epoch, and an older one can do nothing', async () => {
     const { store } = hands();
     await hands().worker('w');
@@ -184,6 +121,31 @@ function describeLeases(hands: () => Hands): void {
     expect(await store.settle({ ...lease, outcome: { type: 'continue' }, step: 1 })).toBeNull();
   });
 
+  test('after a failover that lost a claim, the same epoch in another worker’s hands is refused', async () => {
+    const { store } = hands();
+    const key = await hands().make('s');
+    const lease = await hands().claimOne('w');
+    // What `v` was given for this job before the failover; the epoch was handed out again.
+    const lost = { ...lease, leasedBy: 'v' };
+    expect(await store.save(lost, 1)).toBe(false);
+    expect(await store.settle({ ...lost, outcome: { type: 'done' }, step: 1 })).toBeNull();
+    expect(await store.renew('v', [lost])).toEqual([]);
+    expect(await store.release('v', [lost])).toBe(0);
+    const expected = {
+      leasedBy: 'w',
+      status: 'running',
+      step: 0,
+      effects: [],
+      leaseExpiresAtMs: 1 + leaseMs,
+    };
+    expect(await hands().job(key)).toMatchObject(expected);
+    expect(await store.settle({ ...lease, outcome: { type: 'done' }, step: 1 })).toMatchObject({
+      status: 'success',
+    });
+  });
+}
+
+function describeLeases(hands: () => Hands): void {
   test('heartbeats and writes prolong a lease', async () => {
     const { store } = hands();
     await hands().worker('w');
@@ -291,6 +253,20 @@ function describeRescues(hands: () => Hands): void {
     expect(await hands().claimOne('v')).toMatchObject({ jobId: key.jobId });
   });
 
+  test('of the jobs that wait to run alone, one that cannot start hides none behind it', async () => {
+    const { store } = hands();
+    await hands().make('1', { workspaceId: 'workspace-1' });
+    await hands().dieWith('u');
+    await store.turnClock(1);
+    const other = await hands().make('1', { tenantId: 'tenant-b' });
+    await hands().dieWith('v');
+    await hands().make('2', { workspaceId: 'workspace-1' });
+    await hands().claimOne('w');
+    await store.setLimits('tenant-a', { concurrent_jobs_per_workspace: 1 });
+    expect(await hands().claim('w', { struck: true })).toMatchObject([{ jobId: other.jobId }]);
+    expect(await hands().claim('w', { struck: true })).toEqual([]);
+  });
+
   test('progress clears strikes', async () => {
     const key = await hands().make('s');
     await hands().dieWith('u');
@@ -348,51 +324,5 @@ function describeLastStrikes(hands: () => Hands): void {
     await store.beat('w');
     expect((await store.rescue(rescueRules)).jobs).toMatchObject([{ status: 'running', struck: false }]);
     expect(await hands().job(key)).toMatchObject({ leasedBy: null, struckBy: ['u', 'v'] });
-  });
-}
-
-function describeTurns(hands: () => Hands): void {
-  test('a tenant with one job does not wait behind a tenant with many', async () => {
-    for (const subject of ['1', '2', '3', '4']) await hands().make(subject);
-    await hands().claim('w', { limit: 2 });
-    await hands().make('1', { tenantId: 'tenant-b' });
-    const turns = [await hands().claimOne('w'), await hands().claimOne('w')];
-    expect(turns.map(({ tenantId }) => tenantId)).toEqual(['tenant-b', 'tenant-a']);
-  });
-
-  test('one claim is shared between the tenants', async () => {
-    for (const subject of ['1', '2', '3']) await hands().make(subject);
-    for (const subject of ['1', '2', '3']) await hands().make(subject, { tenantId: 'tenant-b' });
-    const claimed = await hands().claim('w', { limit: 4 });
-    expect(claimed.map(({ tenantId }) => tenantId).sort()).toEqual([
-      'tenant-a',
-      'tenant-a',
-      'tenant-b',
-      'tenant-b',
-    ]);
-    expect((await hands().store.snapshot()).passes).toEqual({ 'tenant-a': 2, 'tenant-b': 2 });
-  });
-
-  test('started jobs go before queued ones', async () => {
-    const first = await hands().make('1');
-    await hands().make('2');
-    await hands().store.settle({ ...(await hands().claimOne('w')), outcome: { type: 'continue' }, step: 1 });
-    expect(await hands().claimOne('w')).toMatchObject({ jobId: first.jobId, was: 'running' });
-  });
-
-  test('a tenant has no more leases than its limits allow, in all and per workspace', async () => {
-    const { store } = hands();
-    for (const subject of ['1', '2', '3']) await hands().make(subject, { workspaceId: 'workspace-1' });
-    await hands().make('4', { workspaceId: 'workspace-2' });
-    await store.setLimits('tenant-a', { concurrent_jobs: 3, concurrent_jobs_per_workspace: 1 });
-    const claimed = [
-      ...(await hands().claim('w')),
-      ...(await hands().claim('w')),
-      ...(await hands().claim('w')),
-    ];
-    expect(claimed.map(({ jobId }) => jobId)).toEqual(['job-0001', 'job-0004']);
-    await store.setLimits('tenant-a', { concurrent_jobs: 3 });
-    expect(await hands().claim('w', { limit: 5 })).toHaveLength(1);
-    expect(await hands().claim('w')).toEqual([]);
   });
 }

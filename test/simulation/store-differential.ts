@@ -3,20 +3,27 @@ import { isLegal } from '../../src/kernel/jobs/transitions.ts';
 import type { Lease, Outcome } from '../../src/kernel/jobs/types.ts';
 import { type SeededRandom, seededRandom } from '../chaos/seeded-random.ts';
 import {
+  type Claim,
   type Claimed,
   controlMoves,
   type JobState,
   type JobStore,
   leaseMs,
   pipelineNames,
+  type Snapshot,
 } from './job-store.ts';
 import type { Breakage } from './simulated-state.ts';
 import { SimulatedStore } from './simulated-store.ts';
 
-/** A command on either store. `given` is what the real store returned, where several results are allowed. */
+/** A command on either store. `given` is what the real store did, where several results are allowed. */
 interface Command {
   name: string;
-  run(store: JobStore, given?: unknown): unknown;
+  run(store: JobStore, given?: Given): unknown;
+}
+
+interface Given {
+  answer: unknown;
+  after: Snapshot;
 }
 
 const tenants = ['tenant-a', 'tenant-b', 'tenant-c'];
@@ -48,10 +55,11 @@ export async function runSideBySide({
     const command = draw.next();
     told.push(command.name);
     const answer = await command.run(real);
-    const simulatedAnswer = await command.run(simulated, answer);
+    const after = await real.snapshot();
+    const simulatedAnswer = await command.run(simulated, { answer, after });
     const context = `seed ${seed}, command ${n}: ${told.slice(-12).join('; ')}`;
     expect(simulatedAnswer, `the answer; ${context}`).toEqual(answer);
-    expect(await simulated.snapshot(), `what is remembered; ${context}`).toEqual(await real.snapshot());
+    expect(await simulated.snapshot(), `what is remembered; ${context}`).toEqual(after);
     draw.learn(answer);
     const kind = `${command.name.split(' ')[0]} ${isSome(answer) ? 'some' : 'none'}`;
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
@@ -87,16 +95,16 @@ class CommandDraw {
     this.#claimant = '';
     const draws: [number, () => Command][] = [
       [7, () => this.#dispatch()],
-      [9, () => this.#claim()],
+      [11, () => this.#claim()],
       [9, () => this.#settle()],
       [2, () => this.#save()],
       [2, () => this.#renew()],
-      [1, () => this.#release()],
-      [4, () => this.#control()],
+      [2, () => this.#release()],
+      [5, () => this.#control()],
       [3, () => this.#requeue()],
       [6, () => this.#workers()],
       [5, () => this.#rescue()],
-      [2, () => this.#time()],
+      [3, () => this.#time()],
       [1, () => this.#limits()],
     ];
     let left = this.#random.below(draws.reduce((sum, [weight]) => sum + weight, 0));
@@ -124,24 +132,33 @@ class CommandDraw {
   #claim(): Command {
     const workerId = this.#pick(workers);
     this.#claimant = workerId;
-    const job = this.#random.below(5) === 0 ? this.#job() : undefined;
+    const job = this.#random.below(7) === 0 ? this.#job() : undefined;
     const request = {
       workerId,
       pipelines: this.#random.below(6) === 0 ? [this.#pick(pipelineNames)] : pipelineNames,
       limit: 1 + this.#random.below(4),
       tenantLimit: 3,
-      struck: this.#random.below(4) === 0,
-      ...(job ? { tenantId: job.tenantId, jobId: job.jobId } : {}),
+      struck: this.#random.below(6) === 0,
+      ...this.#scope(job),
     };
+    const { limit, struck, tenantId = '', spared = [] } = request;
     return {
-      name: `claim ${workerId} limit ${request.limit}${request.struck ? ' struck' : ''} ${job?.jobId ?? ''}`,
+      name: `claim ${workerId} limit ${limit}${struck ? ' struck' : ''} ${job?.jobId ?? tenantId} ${spared.join()}`,
       run: async (store, given) => {
-        const prefer = (given as Claimed[] | undefined)?.map(({ jobId }) => jobId) ?? [];
-        const claimed = await store.claim({ ...request, prefer });
+        const prefer = (given?.answer as Claimed[] | undefined)?.map(({ jobId }) => jobId) ?? [];
+        const claimed = await store.claim({ ...request, prefer, ...lingeringAs(given) });
         // The jobs of one claim come in no order.
         return claimed.sort(byJob);
       },
     };
+  }
+
+  /** One job, one tenant, or all but some jobs. */
+  #scope(job: JobState | undefined): { tenantId?: string; jobId?: string; spared?: string[] } {
+    if (job) return { tenantId: job.tenantId, jobId: job.jobId };
+    if (this.#random.below(10) === 0) return { tenantId: this.#pick(tenants) };
+    if (this.#random.below(6) > 0) return {};
+    return { spared: [this.#job(), this.#job()].flatMap((spared) => spared?.jobId ?? []) };
   }
 
   #settle(): Command {
@@ -238,7 +255,7 @@ class CommandDraw {
   }
 
   #time(): Command {
-    const byMs = this.#pick([100, 3_000, leaseMs + 1, 61_000, -30_000]);
+    const byMs = this.#pick([100, 1_100, 3_000, leaseMs + 1, 61_000, -30_000]);
     return { name: `time ${byMs}`, run: (store) => store.turnClock(byMs) };
   }
 
@@ -258,7 +275,9 @@ class CommandDraw {
       const job = this.#store.state.jobById.get(jobId);
       return job?.leaseEpoch === leaseEpoch && job.leasedBy !== null;
     });
-    return this.#random.pick(this.#random.below(4) === 0 || held.length === 0 ? this.#leases : held);
+    const lease = this.#random.pick(this.#random.below(4) === 0 || held.length === 0 ? this.#leases : held);
+    // What a worker holds whose claim was lost in a failover: the same epoch under another name.
+    return lease && this.#random.below(10) === 0 ? { ...lease, leasedBy: this.#pick(workers) } : lease;
   }
 
   #pick<T>(items: readonly T[]): T {
@@ -266,8 +285,16 @@ class CommandDraw {
   }
 }
 
-function leaseOf({ tenantId, jobId, leaseEpoch }: Lease): Lease {
-  return { tenantId, jobId, leaseEpoch };
+function leaseOf({ tenantId, jobId, leaseEpoch, leasedBy }: Lease): Lease {
+  return { tenantId, jobId, leaseEpoch, leasedBy };
+}
+
+function lingeringAs(given: Given | undefined): Pick<Claim, 'lingering'> {
+  if (!given) return {};
+  const isDue = new Set(
+    given.after.lanes.flatMap((lane) => (lane.isDue ? `${lane.tenantId} ${lane.pipeline}` : [])),
+  );
+  return { lingering: ({ tenantId, pipeline }) => isDue.has(`${tenantId} ${pipeline}`) };
 }
 
 function byJob(a: { jobId: string }, b: { jobId: string }): number {

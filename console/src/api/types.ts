@@ -1591,7 +1591,7 @@ export interface Paths {
         type?: string | string[];
         /** Only about this job, upload or hand-off */
         subject?: string;
-        /** Only events after the one with this id */
+        /** Only what comes after: the id of a frame of the stream or `next_cursor`, which are exact; or the id of an event, after which events that were written at the same time may come once more */
         after?: string;
         /** How many at most */
         limit?: number;
@@ -1615,7 +1615,7 @@ export interface Paths {
         type?: string | string[];
         /** Only about this job, upload or hand-off */
         subject?: string;
-        /** Only events after the one with this id */
+        /** Only what comes after: the id of a frame of the stream or `next_cursor`, which are exact; or the id of an event, after which events that were written at the same time may come once more */
         after?: string;
       };
       body: undefined;

@@ -1,4 +1,4 @@
-import { unexpectedOutcome } from '../../kernel/jobs/slice-runner.ts';
+import { unexpectedOutcome } from '../../kernel/jobs/run/slice-runner.ts';
 import type { Pipeline } from '../../kernel/jobs/types.ts';
 import { cleanUpSync } from './sync/cleanup.ts';
 import type { SyncWorkerDeps } from './sync/deps.ts';

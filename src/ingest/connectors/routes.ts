@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
-import type { JobsDeps } from '../../kernel/jobs/service.ts';
+import type { JobsDeps } from '../../kernel/jobs/dispatch/service.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import { toCamelCase } from '../../lib/snake-case.ts';

@@ -1,4 +1,4 @@
-import type { BeforeCommit, JobsDeps } from '../../kernel/jobs/service.ts';
+import type { BeforeCommit, JobsDeps } from '../../kernel/jobs/dispatch/service.ts';
 import { findActive } from '../../kernel/jobs/store.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import type { Principal } from '../../kernel/tenancy/types.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { openSession, untilWaitedFor } from '../../../test/support/probes/sessions.ts';
 import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
-import { insertHiddenJob } from '../../kernel/jobs/shared-store.ts';
+import { insertHiddenJob } from '../../kernel/jobs/shared/shared-store.ts';
 import { newId } from '../../lib/ids.ts';
 import { insertItemJob } from './store.ts';
 import { pipelineName } from './types.ts';
@@ -58,33 +58,33 @@ test('items of a missing job, or of another tenant’s job, are refused', async 
   await expect(database.owner(insertItems, [other, randomUUID()])).rejects.toMatchObject({ code: '23503' });
 });
 
-test('deleting a job deletes its items and no others', async () => {
+test('deleting the record of a job deletes its items and no others', async () => {
   const [gone, stays] = [await makeJob(), await makeJob()];
   for (const { tenantId, jobId } of [gone, stays]) await database.owner(insertItems, [tenantId, jobId]);
   await database.db.kernel((tx) =>
-    tx.client.query('delete from ingestion_jobs where job_id = $1', [gone.jobId]).then(() => {}),
+    tx.client.query('delete from item_jobs where job_id = $1', [gone.jobId]).then(() => {}),
   );
   expect(await countItems(gone)).toBe(0);
   expect(await countItems(stays)).toBe(3);
 });
 
-test('deleting a job waits for rows that are being written, and deletes them too', async () => {
+test('deleting the record of a job waits for rows that are being written, and deletes them too', async () => {
   const key = await makeJob();
   const [writer, deleter] = [await openSession(database), await openSession(database)];
   await writer.query('begin');
   await writer.query(insertItems, [key.tenantId, key.jobId]);
-  const deletion = deleter.query('delete from ingestion_jobs where job_id = $1', [key.jobId]);
+  const deletion = deleter.query('delete from item_jobs where job_id = $1', [key.jobId]);
   await untilWaitedFor(database, writer);
   await writer.query('commit');
   await deletion;
   expect(await countItems(key)).toBe(0);
 });
 
-test('writing rows waits for a running deletion of their job, and is then refused', async () => {
+test('writing rows waits for a running deletion of the record of their job, and is then refused', async () => {
   const key = await makeJob();
   const [writer, deleter] = [await openSession(database), await openSession(database)];
   await deleter.query('begin');
-  await deleter.query('delete from ingestion_jobs where job_id = $1', [key.jobId]);
+  await deleter.query('delete from item_jobs where job_id = $1', [key.jobId]);
   const writing = writer.query(insertItems, [key.tenantId, key.jobId]).then(
     () => 'written',
     (error: { code: string }) => error.code,

@@ -5,6 +5,7 @@ import { pendingRoutes } from './grid/pending-routes.ts';
 import { ImageDecoder } from './images/decoder.ts';
 import { imagesOf } from './images/item-images.ts';
 import { itemDoor } from './intake/intake.ts';
+import { ItemRoom } from './intake/item-room.ts';
 import { ItemMetrics, type PendingCount } from './metrics.ts';
 import { itemsPipeline } from './pipeline.ts';
 import { Lanes } from './processing/lanes.ts';
@@ -13,7 +14,7 @@ import type { ProcessorDefinition } from './processing/processors/custom/define-
 import { createProcessorRegistry } from './processing/processors/registry.ts';
 import { RowChecks } from './processing/processors/validate/row-checks.ts';
 import { itemRoutes } from './routes.ts';
-import { freeItemsOf, removeDeadIngests } from './service.ts';
+import { freeItemsOf, purgeItems, removeDeadIngests } from './service.ts';
 import { countOpen, listItemJobs } from './store.ts';
 import type { ItemBounds } from './types.ts';
 import { renderItems } from './views.ts';
@@ -29,6 +30,7 @@ export interface ItemHouseOptions
   globalPendingEnabled: boolean;
   maxUploadBytes: number;
   maxOpenItems: number;
+  jobRetentionDays: number;
   ingestFolder: string | null;
   /** From when on a page of rows is logged as slow. */
   slowPageMs?: number;
@@ -42,7 +44,7 @@ const pureLanes = 2;
 export type ItemHouse = ReturnType<typeof openItemHouse>;
 
 export function openItemHouse(options: ItemHouseOptions) {
-  const { db, files, bounds, kernel } = options;
+  const { db, files, bounds, kernel, jobRetentionDays } = options;
   const { workerId } = kernel.membership;
   const decoder = new ImageDecoder();
   const rowChecks = new RowChecks();
@@ -55,7 +57,8 @@ export function openItemHouse(options: ItemHouseOptions) {
   metrics.watchPending(() => readPending(options));
   const pages = { metrics, slowMs: options.slowPageMs ?? slowPageMs };
   const pacing = new Pacing({ bounds, onThrottled: (provider) => metrics.throttled.inc({ provider }) });
-  const intake = { ...options, processors, itemMetrics: metrics, pages, workerId, ...kernel.jobs };
+  const room = new ItemRoom(options);
+  const intake = { ...options, processors, itemMetrics: metrics, pages, room, workerId, ...kernel.jobs };
   return {
     pipeline: itemsPipeline({
       ...options,
@@ -76,7 +79,10 @@ export function openItemHouse(options: ItemHouseOptions) {
       return new Map(rows.map((row) => [row.jobId, renderItems(row, pacing.describeLive(row.jobId))]));
     },
     close: async () => void (await Promise.all([decoder.close(), rowChecks.close()])),
-    tasks: [{ name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db, { files }) }],
+    tasks: [
+      { name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db, { files }) },
+      { name: 'purge_items', everyMs: 60 * 60_000, run: () => purgeItems(db, { days: jobRetentionDays }) },
+    ],
   } satisfies OpenHouse & { door: FileDoor<RowsTarget> };
 }
 

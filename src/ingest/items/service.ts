@@ -1,8 +1,8 @@
 import type { Files } from '../../kernel/files/types.ts';
 import type { Ground } from '../../kernel/house/house.ts';
+import { getJob, type JobKey as VisibleJobKey } from '../../kernel/jobs/dispatch/service.ts';
 import { jobErrors } from '../../kernel/jobs/errors.ts';
-import { getJob, type JobKey as VisibleJobKey } from '../../kernel/jobs/service.ts';
-import { deleteHiddenJob, reopenSharedJob, unparkJob } from '../../kernel/jobs/shared-store.ts';
+import { deleteHiddenJob, reopenSharedJob, unparkJob } from '../../kernel/jobs/shared/shared-store.ts';
 import type { Job, Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -13,8 +13,11 @@ import type { ItemMetrics } from './metrics.ts';
 import { type ReportedJob, reportIfDue, reportReprocessed } from './processing/item-events.ts';
 import { expireLocksOf } from './processing/store.ts';
 import {
+  deleteItemJob,
+  deleteSomeRows,
   findItemJob,
   listDeadIngests,
+  listOverdueJobs,
   type MovedCounts,
   moveItemCounts,
   resetItems,
@@ -126,7 +129,7 @@ export async function skipOpen(
     const first = moveCounts({}, { from: 'PENDING', to: 'SKIPPED', n: pending });
     const delta = moveCounts(first, { from: 'PROCESSING', to: 'SKIPPED', n: processing });
     const fresh = moved > 0 ? { 'ended.SKIPPED': moved } : {};
-    const counts = await moveItemCounts(tx, job, { delta, fresh });
+    const counts = await moveItemCounts(tx, job, { delta, fresh, report: {} });
     if (!counts) return;
     left = counts.pending + counts.processing;
     await reportSkipped(tx, { job, counts });
@@ -166,6 +169,26 @@ export async function removeDeadIngests(
   return { removed };
 }
 
+/** For upkeep: removes the rows of jobs that are gone, or whose time is over. */
+export async function purgeItems(db: Database, { days }: { days: number }): Promise<{ removed: number }> {
+  const over = await db.kernel((tx) => listOverdueJobs(tx, { days, limit: 500 }));
+  let removed = 0;
+  for (const key of over) removed += await deleteRowsOf(db, key);
+  return { removed };
+}
+
+/** In batches: a job may have millions of rows. The record goes last, so that the rest can be found again. */
+async function deleteRowsOf(db: Database, key: JobKey): Promise<number> {
+  let removed = 0;
+  for (let count = rowsAtOnce; count === rowsAtOnce; removed += count) {
+    count = await db.kernel((tx) => deleteSomeRows(tx, { ...key, limit: rowsAtOnce }));
+  }
+  await db.kernel((tx) => deleteItemJob(tx, key));
+  return removed;
+}
+
+const rowsAtOnce = 5_000;
+
 /**
  * Removes an unfinished ingest with all its rows and images. Only the kernel may delete jobs. A job that has become
  * visible stays, and so do its files.
@@ -174,12 +197,13 @@ export async function takeBack(
   { db, files }: { db: Database; files: Files | null },
   key: JobKey,
 ): Promise<boolean> {
-  const context = { role: 'sluice_kernel', settings: { statement_timeout: '0' } } as const;
-  const { isGone, storageKeys } = await db.transaction(context, async (tx) => {
+  const { isGone, storageKeys } = await db.kernel(async (tx) => {
     const named = await listStorageKeys(tx, key);
     return { isGone: await deleteHiddenJob(tx, key), storageKeys: named };
   });
   if (!isGone) return false;
+  // If this process dies here, upkeep finds the rows of a job that is gone.
+  await deleteRowsOf(db, key);
   // A file that cannot be removed now is an orphan, which the sweep will find.
   for (const storageKey of storageKeys) await files?.remove(storageKey).catch(() => {});
   return true;

@@ -1,5 +1,5 @@
 import type { Tx } from '../../lib/postgres/db.ts';
-import { sql, trustedSql } from '../../lib/postgres/sql.ts';
+import { type Sql, sql, trustedSql } from '../../lib/postgres/sql.ts';
 import type { CountDelta, Counts, ItemJob, ItemStatus, JobKey, Unreported } from './types.ts';
 
 /** Rows are sent as lines of JSON: JSON text has no raw line break, so a line break can separate two rows. */
@@ -22,6 +22,20 @@ export async function insertItemJob(
     values (${job.tenantId}, ${job.jobId}, ${job.jobType}, ${job.processor}, ${JSON.stringify(job.options)},
             ${JSON.stringify(job.columns)}, ${job.fileId}, ${job.fileName}, ${job.userId},
             ${job.userRole}, ${job.ingestingBy})`);
+}
+
+/** A whole small file, with the record of its job. */
+export async function insertItemsAtOnce(
+  tx: Tx,
+  job: Omit<ItemJob, 'counts' | 'resultColumns' | 'fileId'>,
+  { firstRowNo, inputs, normalized }: Pick<ItemBatch, 'firstRowNo' | 'inputs' | 'normalized'>,
+): Promise<void> {
+  await tx.run(sql`
+    select insert_items_at_once(
+      ${job.tenantId}, ${job.jobId}, ${job.jobType}, ${job.processor}, ${JSON.stringify(job.options)},
+      ${JSON.stringify(job.columns)}, ${job.fileName}, ${job.userId}, ${job.userRole},
+      ${JSON.stringify(job.controllers)}, ${firstRowNo}, ${lines(inputs)},
+      ${normalized === null ? null : lines(normalized.map((text) => text ?? ''))})`);
 }
 
 export interface ItemBatch extends JobKey {
@@ -76,7 +90,7 @@ export async function analyzeItems(tx: Tx): Promise<void> {
 export async function endIngest(
   tx: Tx,
   { tenantId, jobId }: JobKey,
-  told: Pick<ItemJob, 'columns' | 'fileName' | 'processor' | 'options'>,
+  told: Pick<ItemJob, 'columns' | 'fileName' | 'processor' | 'options' | 'controllers'>,
 ): Promise<boolean> {
   const ended = await tx.run(sql`
     update item_jobs
@@ -84,7 +98,8 @@ export async function endIngest(
            columns = ${JSON.stringify(told.columns)},
            file_name = ${told.fileName},
            processor = ${told.processor},
-           options = ${JSON.stringify(told.options)}
+           options = ${JSON.stringify(told.options)},
+           controllers = controllers || ${JSON.stringify(told.controllers)}::jsonb
      where tenant_id = ${tenantId}
        and job_id = ${jobId}
        and ingesting_by is not null`);
@@ -105,29 +120,85 @@ export function listDeadIngests(tx: Tx, limit: number): Promise<JobKey[]> {
      limit ${limit}`);
 }
 
-/** How many rows of a tenant are open, and how many may be: its own limit `open_items`, or the given one. */
-export async function readItemRoom(
+/**
+ * Item jobs whose job is gone, or ended longer ago than its tenant keeps jobs. A job and its record are written in one
+ * transaction, so one without the other is left over.
+ */
+export function listOverdueJobs(tx: Tx, { days, limit }: { days: number; limit: number }): Promise<JobKey[]> {
+  return tx.rows<JobKey>(sql`
+    select i.tenant_id as "tenantId", i.job_id as "jobId"
+      from item_jobs i
+      join tenants t on t.tenant_id = i.tenant_id
+      left join ingestion_jobs j on j.tenant_id = i.tenant_id and j.job_id = i.job_id
+     where j.job_id is null
+        or (j.finished_at < statement_timestamp()
+              - coalesce((t.limits ->> 'job_retention_days')::integer, ${days}) * interval '1 day'
+            and not j.cleanup_open)
+     limit ${limit}`);
+}
+
+export function deleteSomeRows(
   tx: Tx,
-  { tenantId, maxOpenItems }: { tenantId: string; maxOpenItems: number },
-): Promise<{ open: number; limit: number }> {
-  const row = await tx.find<{ open: number; limit: number }>(sql`
+  { tenantId, jobId, limit }: JobKey & { limit: number },
+): Promise<number> {
+  return tx.run(sql`
+    delete from job_items
+     where ctid = any(array(
+       select r.ctid
+         from job_items r
+        where r.tenant_id = ${tenantId}
+          and r.job_id = ${jobId}
+        limit ${limit}))`);
+}
+
+/** With its images and provider calls; its rows are gone by then. */
+export async function deleteItemJob(tx: Tx, { tenantId, jobId }: JobKey): Promise<void> {
+  await tx.run(sql`
+    delete from item_jobs
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}`);
+}
+
+export interface ItemLimit {
+  open: number;
+  limit: number;
+}
+
+/**
+ * How many rows of a tenant are open, and how many may be: its own limit `open_items`, or the given one. Only active
+ * jobs have open rows, and they have an index: ended ones may be millions.
+ */
+export function itemRoomStatement({
+  tenantId,
+  maxOpenItems,
+}: {
+  tenantId: string;
+  maxOpenItems: number;
+}): Sql {
+  return sql`
     select coalesce((
              select (t.limits ->> 'open_items')::bigint
                from tenants t
               where t.tenant_id = ${tenantId}), ${maxOpenItems}) as "limit",
            coalesce((
              select sum(i.pending + i.processing)::bigint
-               from item_jobs i
-              where i.tenant_id = ${tenantId}), 0) as open`);
-  return row ?? { open: 0, limit: maxOpenItems };
+               from ingestion_jobs j
+               join item_jobs i on i.tenant_id = j.tenant_id and i.job_id = j.job_id
+              where j.tenant_id = ${tenantId}
+                and j.pipeline = 'items'
+                and (j.status in ('queued', 'running', 'paused') or j.cleanup_open)), 0) as open`;
 }
 
-export function findItemJob(tx: Tx, { tenantId, jobId }: JobKey): Promise<ItemJob | null> {
-  return tx.find<ItemJob>(sql`
+export function findItemJob(tx: Tx, key: JobKey): Promise<ItemJob | null> {
+  return tx.find<ItemJob>(itemJobStatement(key));
+}
+
+export function itemJobStatement({ tenantId, jobId }: JobKey): Sql {
+  return sql`
     select ${itemJobColumns}
       from item_jobs i
      where i.tenant_id = ${tenantId}
-       and i.job_id = ${jobId}`);
+       and i.job_id = ${jobId}`;
 }
 
 export function listItemJobs(
@@ -142,76 +213,47 @@ export function listItemJobs(
 }
 
 export interface MovedCounts extends Counts {
-  /** What no event has reported yet, this transaction included. */
-  unreported: Unreported;
-  /** How long ago the last event was; null: no event yet. */
-  reportAgeMs: number | null;
+  /** What an event has to report now; null: no event is due. */
+  told: Unreported | null;
 }
+
+export interface CountMove {
+  delta: CountDelta;
+  fresh?: Unreported;
+  /** Of results; those that are new become columns of the grid and of exports. */
+  resultColumns?: readonly string[];
+  /** What the controllers decided, saved with the event; without it no event is due. */
+  report?: object;
+}
+
+/**
+ * Events of items are summaries: at most one of each type per job in this time, and the rest with the last item. One
+ * event per item would double what a fast processor has to write.
+ */
+const reportEveryMs = 2_000;
 
 /** Moves the counts by what this transaction did. Called last, because every worker of the job needs this row. */
 export async function moveItemCounts(
   tx: Tx,
   { tenantId, jobId }: JobKey,
-  { delta, fresh = {} }: { delta: CountDelta; fresh?: Unreported },
+  { delta, fresh = {}, resultColumns = [], report }: CountMove,
 ): Promise<MovedCounts | null> {
-  const freshJson = JSON.stringify(fresh);
   return tx.find<MovedCounts>(sql`
-    update item_jobs i
-       set pending = pending + ${delta.pending ?? 0},
-           processing = processing + ${delta.processing ?? 0},
-           done = done + ${delta.done ?? 0},
-           error = error + ${delta.error ?? 0},
-           not_found = not_found + ${delta.notFound ?? 0},
-           skipped = skipped + ${delta.skipped ?? 0},
-           unreported = case when ${freshJson}::jsonb = '{}' then i.unreported else (
-             select jsonb_object_agg(s.key, s.n)
-               from (select b.key, sum(b.value::bigint) as n
-                       from (select key, value from jsonb_each_text(i.unreported)
-                             union all
-                             select key, value from jsonb_each_text(${freshJson}::jsonb)) b
-                      group by b.key) s) end
+    select m.total, m.pending, m.processing, m.done, m.error, m.not_found as "notFound", m.skipped, m.told
+      from move_item_counts(
+        ${tenantId}, ${jobId}, ${JSON.stringify(delta)}, ${JSON.stringify(fresh)},
+        ${JSON.stringify(resultColumns)}, ${report === undefined ? null : JSON.stringify(report)},
+        ${reportEveryMs}) m`);
+}
+
+/** For a transaction that moves no items and wants to know that no other one does. */
+export async function lockItemCounts(tx: Tx, { tenantId, jobId }: JobKey): Promise<Counts | null> {
+  return tx.find<Counts>(sql`
+    select i.total, i.pending, i.processing, i.done, i.error, i.not_found as "notFound", i.skipped
+      from item_jobs i
      where i.tenant_id = ${tenantId}
        and i.job_id = ${jobId}
-    returning i.total, i.pending, i.processing, i.done, i.error, i.not_found as "notFound", i.skipped, i.unreported,
-              extract(epoch from clock_timestamp() - i.reported_at)::float8 * 1000 as "reportAgeMs"`);
-}
-
-/** For the transaction that writes the events. */
-export async function markReported(tx: Tx, { tenantId, jobId }: JobKey, controllers: object): Promise<void> {
-  await tx.run(sql`
-    update item_jobs
-       set unreported = '{}',
-           reported_at = clock_timestamp(),
-           controllers = controllers || ${JSON.stringify(controllers)}::jsonb
-     where tenant_id = ${tenantId}
-       and job_id = ${jobId}`);
-}
-
-export async function addResultColumns(
-  tx: Tx,
-  { tenantId, jobId }: JobKey,
-  names: readonly string[],
-): Promise<void> {
-  await tx.run(sql`
-    update item_jobs i
-       set result_columns = i.result_columns || coalesce((
-             select jsonb_agg(n.name)
-               from jsonb_array_elements_text(${JSON.stringify(names)}::jsonb) n (name)
-              where not i.result_columns ? n.name), '[]')
-     where i.tenant_id = ${tenantId}
-       and i.job_id = ${jobId}`);
-}
-
-export async function saveControllers(
-  tx: Tx,
-  { tenantId, jobId }: JobKey,
-  controllers: object,
-): Promise<void> {
-  await tx.run(sql`
-    update item_jobs
-       set controllers = controllers || ${JSON.stringify(controllers)}::jsonb
-     where tenant_id = ${tenantId}
-       and job_id = ${jobId}`);
+       for no key update`);
 }
 
 /** Over all tenants, from the counts of the jobs: the cost does not depend on the number of items. */

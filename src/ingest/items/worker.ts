@@ -1,6 +1,6 @@
 import type { Ground } from '../../kernel/house/house.ts';
 import { jobErrors } from '../../kernel/jobs/errors.ts';
-import { parkJob } from '../../kernel/jobs/shared-store.ts';
+import { parkJob } from '../../kernel/jobs/shared/shared-store.ts';
 import type { Turn, TurnResult } from '../../kernel/jobs/types.ts';
 import type { SecretPurse } from '../../kernel/secrets/lent-secret.ts';
 import { newId } from '../../lib/ids.ts';
@@ -13,12 +13,12 @@ import {
   comeBackFor,
   freshOf,
   maxParkMs,
-  notRunning,
   parkUntilDue,
 } from './processing/batch.ts';
+import { type HeldLocks, holdOn, renewWhileWorking } from './processing/item-locks.ts';
 import { callWithoutSecrets, purseOf, withoutSecrets } from './processing/job-secrets.ts';
 import { watchJob } from './processing/job-watch.ts';
-import type { Lanes } from './processing/lanes.ts';
+import type { Lane, Lanes } from './processing/lanes.ts';
 import { changeOf, givenBack } from './processing/outcomes.ts';
 import type { Pacing, ProviderPace } from './processing/pacing.ts';
 import {
@@ -38,10 +38,9 @@ import {
   insertProviderCalls,
   lockStatement,
   releaseExpired,
-  renewLocks,
 } from './processing/store.ts';
 import { TurnTally } from './processing/turn-log.ts';
-import { findItemJob, moveItemCounts } from './store.ts';
+import { itemJobStatement, moveItemCounts } from './store.ts';
 import {
   byIndexAlone,
   type ClaimedItem,
@@ -76,7 +75,20 @@ interface Opened {
 const maxPureMs = 1_000;
 /** One turn of an items job: claims some items, processes them and commits the outcomes. */
 export async function takeItemTurn(deps: ItemWorkerDeps, turn: Turn): Promise<TurnResult> {
-  const job = await deps.db.tenant(turn.job.tenantId, (tx) => findItemJob(tx, turn.job));
+  const lane = await deps.lanes.enter(turn.job.jobId, maxPureMs);
+  if (lane === null) return { processed: 0, state: 'more' };
+  try {
+    return await takeTurnIn(deps, turn, lane);
+  } finally {
+    lane.leave();
+  }
+}
+
+async function takeTurnIn(deps: ItemWorkerDeps, turn: Turn, lane: Lane): Promise<TurnResult> {
+  const [job] = await deps.db.statement<ItemJob>(
+    { role: 'sluice_tenant', tenantId: turn.job.tenantId },
+    itemJobStatement(turn.job),
+  );
   if (!job) throw jobErrors.raise.job_not_found(`Job ${turn.job.jobId} has no record of its items`);
   const { processor, options } = prepareProcessor(deps.processors.get(job.processor), job);
   const name = processor.provider?.(options) ?? processor.name;
@@ -92,7 +104,7 @@ export async function takeItemTurn(deps: ItemWorkerDeps, turn: Turn): Promise<Tu
   let isLast = false;
   try {
     const isQuick = processor.isPure && !processor.isSlow?.(options);
-    const result = await (isQuick ? takePureTurn(deps, opened) : takeLockedTurn(deps, opened));
+    const result = await (isQuick ? runPureBatches(deps, opened, lane) : takeLockedTurn(deps, opened, lane));
     isLast = result.state === 'finished';
     return result;
   } finally {
@@ -100,45 +112,42 @@ export async function takeItemTurn(deps: ItemWorkerDeps, turn: Turn): Promise<Tu
   }
 }
 
-async function takePureTurn(deps: ItemWorkerDeps, opened: Opened): Promise<TurnResult> {
-  const leave = await deps.lanes.enter(opened.job.jobId, maxPureMs);
-  if (leave === null) return { processed: 0, state: 'more' };
-  try {
-    return await runPureBatches(deps, opened);
-  } finally {
-    leave();
-  }
-}
-
 /** Runs batches of a pure processor until the turn's time is up. Each is claimed and finished in one transaction. */
-async function runPureBatches(deps: ItemWorkerDeps, opened: Opened): Promise<TurnResult> {
+async function runPureBatches(deps: ItemWorkerDeps, opened: Opened, lane: Lane): Promise<TurnResult> {
   const until = performance.now() + Math.min(maxPureMs, deps.bounds.targetSliceMs);
   let processed = 0;
   while (!opened.turn.shouldYield()) {
-    const batch = await runPureBatch(deps, opened);
+    const batch = await runPureBatch(deps, opened, lane);
     processed += batch.processed;
-    if (batch.isLast) return { processed, state: 'finished' };
-    if (batch.taken === 0) return { processed, state: await park(deps, opened) };
+    if (batch.end !== null) return { processed, state: batch.end };
     if (performance.now() > until) break;
   }
   return { processed, state: 'more' };
 }
 
+interface PureBatch {
+  items: number;
+  changes: ItemChange[];
+  /** Null: there may be more to do. */
+  end: 'finished' | 'idle' | null;
+}
+
 async function runPureBatch(
   deps: ItemWorkerDeps,
   opened: Opened,
-): Promise<{ taken: number; processed: number; isLast: boolean }> {
+  lane: Lane,
+): Promise<{ processed: number; end: PureBatch['end'] }> {
   const { job } = opened;
   const startedAtMs = performance.now();
   const limit = deps.pacing.claimOf(job.jobId).items;
-  const batch = await deps.db.transaction<
-    { items: number; changes: ItemChange[]; isLast: boolean },
-    ClaimedItem
-  >(
+  const batch = await deps.db.transaction<PureBatch, ClaimedItem>(
     contextFor(job),
     async (tx, claimed) => {
+      lane.share(claimed.length >= limit);
       const items = fitting(claimed);
-      if (items.length === 0) return { items: 0, changes: [], isLast: false };
+      if (items.length === 0) {
+        return { items: 0, changes: [], end: await parkUntilDue(tx, reportOf(deps, opened)) };
+      }
       const tried = items.map((item) => ({ ...item, attempts: item.attempts + 1 }));
       const { signal } = opened.turn;
       const context = contextOf(deps, opened, { log: () => {}, assertHeld: async () => {}, signal });
@@ -148,17 +157,20 @@ async function runPureBatch(
       } else await changeItems(tx, job, { lockToken: null, changes });
       const end = { changes, from: 'PENDING', fresh: freshOf(changes) } as const;
       const { isLast } = await closeBatch(tx, { ...reportOf(deps, opened), ...end });
-      return { items: items.length, changes, isLast };
+      return { items: items.length, changes, end: isLast ? 'finished' : null };
     },
     lockStatement({ ...job, limit }),
   );
   observe(deps, opened, { items: batch.items, changes: batch.changes, startedAtMs });
   committed(deps, opened, { kept: batch.changes, late: 0 });
-  return { taken: batch.items, processed: endedOf(batch.changes), isLast: batch.isLast };
+  return { processed: endedOf(batch.changes), end: batch.end };
 }
 
 /** Claims items under a lock, processes them in waves, and commits each wave. */
-async function takeLockedTurn(deps: ItemWorkerDeps, opened: Opened): Promise<TurnResult> {
+async function takeLockedTurn(deps: ItemWorkerDeps, opened: Opened, lane: Lane): Promise<TurnResult> {
+  // Its time goes to calls, so that any number of turns may run at once.
+  lane.share(true);
+  lane.leave();
   const claim = await claimSome(deps, opened);
   if (claim.items.length === 0) return { processed: 0, state: await park(deps, opened) };
   let left = claim.items;
@@ -180,11 +192,8 @@ async function takeLockedTurn(deps: ItemWorkerDeps, opened: Opened): Promise<Tur
   return { processed, state: (await spaceOut(deps, opened)) ? 'idle' : 'more' };
 }
 
-interface Claim {
+interface Claim extends HeldLocks {
   items: ClaimedItem[];
-  lockToken: string;
-  lockMs: number;
-  renewal: { atMs: number };
 }
 
 async function claimSome(deps: ItemWorkerDeps, opened: Opened): Promise<Claim> {
@@ -272,36 +281,6 @@ async function giveBack(deps: ItemWorkerDeps, { job }: Opened, claim: Claim): Pr
     await moveItemCounts(tx, job, { delta });
     await comeBackFor(tx, job, changes);
   });
-}
-
-/** Before every outside call: the lock must still be ours, and last long enough. */
-async function holdOn(deps: ItemWorkerDeps, { turn, job }: Opened, claim: Claim): Promise<void> {
-  turn.signal.throwIfAborted();
-  const now = performance.now();
-  if (now - claim.renewal.atMs < claim.lockMs / 2) return;
-  const held = await deps.db.tenant(job.tenantId, (tx) => renewLocks(tx, { ...job, ...claim }));
-  if (held === 0) throw notRunning(job);
-  claim.renewal.atMs = now;
-}
-
-/**
- * One call may take longer than the lock, and so may waiting for a provider's pace. A live worker keeps its items
- * meanwhile, up to the longest lock; a stopped or dead one does not renew.
- */
-function renewWhileWorking(deps: ItemWorkerDeps, { job }: Opened, claim: Claim): () => void {
-  const untilMs = performance.now() + deps.bounds.lockCapMs;
-  const renew = async (): Promise<void> => {
-    const now = performance.now();
-    if (now > untilMs) return;
-    const held = await deps.db.tenant(job.tenantId, (tx) => renewLocks(tx, { ...job, ...claim }));
-    if (held > 0) claim.renewal.atMs = now;
-  };
-  const timer = setInterval(() => {
-    renew().catch((err: unknown) =>
-      deps.logger.debug({ err, job_id: job.jobId }, 'item locks could not be renewed'),
-    );
-  }, claim.lockMs / 3);
-  return () => clearInterval(timer);
 }
 
 /** For a turn that found nothing to claim. */

@@ -1,5 +1,5 @@
 import type { Files } from '../../kernel/files/types.ts';
-import type { BeforeCommit } from '../../kernel/jobs/service.ts';
+import type { BeforeCommit } from '../../kernel/jobs/dispatch/service.ts';
 import type { SecretLender } from '../../kernel/secrets/types.ts';
 import type { Role } from '../../kernel/tenancy/types.ts';
 import type { SluiceError } from '../../lib/errors.ts';

@@ -153,6 +153,16 @@ export function findSource(tx: Tx, { tenantId, kbId, sourceId }: SourceKey): Pro
        and s.source_id = ${sourceId}`);
 }
 
+/** When the knowledge base was created, and whether it has its source for references. */
+export function findIntake(
+  tx: Tx,
+  { tenantId, kbId }: KbKey,
+): Promise<{ createdAt: Date; hasReferences: boolean } | null> {
+  return tx.find(sql`
+    select i.created_at as "createdAt", i.has_references as "hasReferences"
+      from find_reference_intake(${tenantId}, ${kbId}) i`);
+}
+
 /** In the order in which runs read them, oldest first. */
 export function listSources(
   tx: Tx,

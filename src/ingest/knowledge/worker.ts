@@ -1,4 +1,4 @@
-import { unexpectedOutcome } from '../../kernel/jobs/slice-runner.ts';
+import { unexpectedOutcome } from '../../kernel/jobs/run/slice-runner.ts';
 import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import { isSluiceError } from '../../lib/errors.ts';
 import { GenerationGone } from './run/generations.ts';
@@ -21,6 +21,8 @@ export async function advanceKnowledge(deps: OrchestratorDeps, slice: Slice): Pr
 
 /** Errors that need a person end the run; unexpected ones are retried. */
 export function outcomeOf(error: unknown, job: Job): Outcome {
+  // Of a reference whose only transaction found it out: nothing of its run is stored, so that it begins anew.
+  if (error instanceof GenerationGone) return { type: 'continue' };
   if (isSluiceError(error)) {
     if (error.code === 'write_conflict') return { type: 'wait', delayMs: conflictWaitMs };
     const isForPeople = ['invalid', 'unauthenticated', 'forbidden', 'not_found', 'conflict'].includes(

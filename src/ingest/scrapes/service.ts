@@ -1,4 +1,4 @@
-import type { JobsDeps } from '../../kernel/jobs/service.ts';
+import type { JobsDeps } from '../../kernel/jobs/dispatch/service.ts';
 import { findActive } from '../../kernel/jobs/store.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { scrapeErrors } from './errors.ts';
@@ -43,7 +43,7 @@ export function saveSource(
         `The tenant has ${maxSources} scrape sources, which is the limit`,
       );
     }
-    if (!(await knowledge.admit(tx, { tenantId, kbId }))) {
+    if ((await knowledge.admit(tx, { tenantId, kbId })) === null) {
       throw scrapeErrors.raise.scrape_kb_missing(`There is no knowledge base ${kbId}`, {
         fields: [{ pointer: '/kb_id', message: 'must be the id of a knowledge base of the tenant' }],
       });

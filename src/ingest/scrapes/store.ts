@@ -1,5 +1,5 @@
 import type { Tx } from '../../lib/postgres/db.ts';
-import { sql, trustedSql } from '../../lib/postgres/sql.ts';
+import { type Sql, sql, trustedSql } from '../../lib/postgres/sql.ts';
 import type { ScrapeSource, SourceKey } from './types.ts';
 
 /** A `ScrapeSource`, from `scrape_sources s`. */
@@ -39,7 +39,11 @@ export function findSource(tx: Tx, key: SourceKey): Promise<ScrapeSource | null>
 
 /** Prevents changes and deletion until the end of the transaction; several transactions may share the lock. */
 export function shareSource(tx: Tx, key: SourceKey): Promise<ScrapeSource | null> {
-  return tx.find<ScrapeSource>(sql`${one(key)} for share`);
+  return tx.find<ScrapeSource>(shareStatement(key));
+}
+
+export function shareStatement(key: SourceKey): Sql {
+  return sql`${one(key)} for share`;
 }
 
 export function lockSource(tx: Tx, key: SourceKey): Promise<ScrapeSource | null> {

@@ -1,5 +1,5 @@
-import { purgeInBatches } from '../../kernel/upkeep/batches.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
+import { purgeInBatches } from '../../lib/postgres/purge.ts';
 import { type HandOverDeps, handOver } from './handoffs/hand-over.ts';
 import { hasHandoffs, listLeftHandoffs, purgeHandoffs } from './handoffs/handoff-store.ts';
 import { failAbandonedRuns, purgeRuns } from './runs/run-store.ts';

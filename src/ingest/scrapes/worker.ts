@@ -1,7 +1,7 @@
 import { deleteFrontier, extendFrontier, listFrontier } from '../../kernel/crawl/frontier-store.ts';
 import type { Wait } from '../../kernel/crawl/polite-requests.ts';
 import type { CrawlBounds, CrawlProgress } from '../../kernel/crawl/types.ts';
-import { unexpectedOutcome } from '../../kernel/jobs/slice-runner.ts';
+import { unexpectedOutcome } from '../../kernel/jobs/run/slice-runner.ts';
 import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import { isSluiceError } from '../../lib/errors.ts';
 import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';

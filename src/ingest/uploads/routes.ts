@@ -11,7 +11,7 @@ import {
   sendKept,
 } from '../../kernel/http/route.ts';
 import { storedText } from '../../kernel/http/stored-text.ts';
-import { cancel } from '../../kernel/jobs/service.ts';
+import { cancel } from '../../kernel/jobs/dispatch/service.ts';
 import { ownerFilter, type Principal } from '../../kernel/tenancy/types.ts';
 import { columnRecord, keyOf, mappingSchema, uploadParams as params } from './intake/fields.ts';
 import { type ReceivedUpload, receiveForm, receiveReference } from './intake/form.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { useDatabase } from '../../../test/support/worlds/database.ts';
 import { adLine, adReport, gate, range, useUploadRuns } from '../../../test/support/worlds/upload-runs.ts';
-import { cancel, pause, resume } from '../../kernel/jobs/service.ts';
+import { cancel, pause, resume } from '../../kernel/jobs/dispatch/service.ts';
 import { releaseForPromotion } from './service.ts';
 import { moveUpload } from './store.ts';
 import { type Upload, type UploadStatus, uploadStatuses } from './types.ts';

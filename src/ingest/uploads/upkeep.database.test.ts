@@ -14,7 +14,7 @@ import {
   range,
   useUploadRuns,
 } from '../../../test/support/worlds/upload-runs.ts';
-import { pause } from '../../kernel/jobs/service.ts';
+import { pause } from '../../kernel/jobs/dispatch/service.ts';
 import { FolderWatch } from './intake/folder-watch.ts';
 import { purgeStaging } from './service.ts';
 import type { Upload } from './types.ts';

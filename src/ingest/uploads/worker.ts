@@ -1,5 +1,5 @@
 import type { Ground } from '../../kernel/house/house.ts';
-import { decideRetry } from '../../kernel/jobs/retry.ts';
+import { decideRetry } from '../../kernel/jobs/run/retry.ts';
 import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';

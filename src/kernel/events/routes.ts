@@ -1,21 +1,17 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Database } from '../../lib/postgres/db.ts';
 import type { Cursors } from '../http/cursor.ts';
 import { listOf, pageQuery, problems, timestamp } from '../http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../http/route.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
 import { ownerFilter, type Principal } from '../tenancy/types.ts';
 import type { LiveStream, LiveStreams } from './live-stream.ts';
-import { eventList, listEvents, positionFrom, positionFromCursor } from './service.ts';
+import { isGonePosition } from './position.ts';
+import { type LogPage, LogReader } from './reader.ts';
+import { cursorOf, findPosition, positionOfCursor } from './service.ts';
 import { type EventBatch, EventTails } from './tail.ts';
-import {
-  type EventFilter,
-  type EventPosition,
-  type EventRow,
-  envelopeOf,
-  isTypePattern,
-  positionText,
-} from './types.ts';
+import { type EventFilter, type EventRow, envelopeOf, isTypePattern, type LogPosition } from './types.ts';
 
 export interface EventRoutesOptions {
   wake: WakeUp;
@@ -45,7 +41,14 @@ const filterQuery = {
     .refine((text) => !text.includes('\0'), 'must not contain NUL')
     .optional()
     .describe('Only about this job, upload or hand-off'),
-  after: z.string().max(4000).optional().describe('Only events after the one with this id'),
+  after: z
+    .string()
+    .max(16_000)
+    .optional()
+    .describe(
+      'Only what comes after: the id of a frame of the stream or `next_cursor`, which are exact; or the id of an ' +
+        'event, after which events that were written at the same time may come once more',
+    ),
 };
 
 const envelopeReply = z
@@ -82,18 +85,16 @@ function installList(app: RouteApp, { db, cursors }: RouteDeps): void {
       tags,
       summary: 'Read the audit log, oldest first',
       querystring: z.strictObject({ ...filterQuery, ...pageQuery }),
-      response: { 200: listOf(envelopeReply), ...problems() },
+      response: { 200: listOf(envelopeReply), ...problems(410) },
     },
     handler: async (request) => {
       const { limit } = request.query;
       const principal = principalOf(request);
-      const rows = await listEvents(db, {
-        tenantId: principal.tenantId,
-        ...filterOf(request.query, principal),
-        after: pageStart(request.query, cursors),
-        limit: limit + 1,
-      });
-      return renderPage(rows, { limit, cursors });
+      const { tenantId } = principal;
+      const start = await pageStart(db, { ...request.query, tenantId, cursors });
+      const query = { tenantId, ...filterOf(request.query, principal), limit: limit + 1 };
+      const page = await LogReader.forTenant(db, tenantId).read(query, start);
+      return renderPage(page, { limit, cursors });
     },
   });
 }
@@ -118,35 +119,46 @@ function installStream(app: RouteApp, { db, cursors }: RouteDeps, options: Event
         'the type, `data` the envelope. Without Last-Event-ID and `after` the stream starts now.',
       produces: ['text/event-stream'],
       querystring: z.strictObject(filterQuery),
-      response: { 200: z.string().describe('A stream that stays open'), ...problems() },
+      response: { 200: z.string().describe('A stream that stays open'), ...problems(410) },
     },
     handler: async (request, reply) => {
       const principal = principalOf(request);
-      const after = streamStart(request, request.query.after, cursors) ?? (await tails.head());
-      const stream = options.streams.open(request, reply, positionText(after));
       const { tenantId } = principal;
+      const text = startOf(request, request.query.after);
+      const after =
+        text === null ? await tails.end(tenantId) : await findPosition(db, { tenantId, text, cursors });
+      const write = (position: LogPosition) => cursorOf(position, cursors);
+      const stream = options.streams.open(request, reply, write(after));
       const { signal } = stream;
-      await pump(
-        tails.follow({ tenantId, after, filter: filterOf(request.query, principal), signal }),
-        stream,
-      );
+      const filter = filterOf(request.query, principal);
+      try {
+        await pump(tails.follow({ tenantId, after, filter, signal }), { stream, write });
+      } catch (error) {
+        if (!isGonePosition(error)) throw error;
+        // The stream has ended; whoever connects again is refused with the reason.
+        request.log.info({ err: error }, 'a live stream ended because its position in the event log is gone');
+      }
       return reply;
     },
   });
 }
 
-async function pump(batches: AsyncGenerator<EventBatch>, stream: LiveStream): Promise<void> {
+async function pump(
+  batches: AsyncGenerator<EventBatch>,
+  { stream, write }: { stream: LiveStream; write: (position: LogPosition) => string },
+): Promise<void> {
   try {
     for await (const { events, position } of batches) {
-      await stream.send(events.map(frameOf), positionText(position));
+      const frames = events.map(({ event, position: after }) => frameOf(event, write(after)));
+      await stream.send(frames, write(position));
     }
   } finally {
     stream.end();
   }
 }
 
-function frameOf(event: EventRow) {
-  return { id: positionText(event), event: event.type, data: JSON.stringify(envelopeOf(event)) };
+function frameOf(event: EventRow, id: string) {
+  return { id, event: event.type, data: JSON.stringify(envelopeOf(event)) };
 }
 
 function filterOf({ type, subject }: FilterInput, principal: Principal): EventFilter {
@@ -165,28 +177,28 @@ function typesIn(value: string | string[] | undefined): string[] {
     .filter((text) => text !== '');
 }
 
-function pageStart(query: { after?: string; cursor?: string }, cursors: Cursors): EventPosition | null {
-  if (query.cursor !== undefined) return positionFromCursor(query.cursor, cursors);
-  return query.after ? positionFrom(query.after, cursors) : null;
+async function pageStart(
+  db: Database,
+  query: { after?: string; cursor?: string; tenantId: string; cursors: Cursors },
+): Promise<LogPosition | null> {
+  const { cursor, after } = query;
+  if (cursor !== undefined) return positionOfCursor(db, { ...query, cursor });
+  return after ? findPosition(db, { ...query, text: after }) : null;
 }
 
 /** The header wins over the parameter: a browser that reconnects repeats its first URL. */
-function streamStart(
-  request: FastifyRequest,
-  after: string | undefined,
-  cursors: Cursors,
-): EventPosition | null {
+function startOf(request: FastifyRequest, after: string | undefined): string | null {
   const text = request.headers['last-event-id'] || after;
-  return typeof text === 'string' && text !== '' ? positionFrom(text, cursors) : null;
+  return typeof text === 'string' && text !== '' ? text : null;
 }
 
-function renderPage(rows: EventRow[], { limit, cursors }: { limit: number; cursors: Cursors }) {
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  const hasMore = rows.length > shown.length && last !== undefined;
+function renderPage(page: LogPage, { limit, cursors }: { limit: number; cursors: Cursors }) {
+  const shown = page.events.slice(0, limit);
+  const last = page.positions[limit - 1];
+  const hasMore = page.events.length > limit && last !== undefined;
   return {
     data: shown.map(envelopeOf),
     has_more: hasMore,
-    next_cursor: hasMore ? cursors.encode(eventList, [last.xid, last.eventId]) : null,
+    next_cursor: hasMore ? cursorOf(last, cursors) : null,
   };
 }

@@ -2,9 +2,9 @@ import type { Database } from '../../lib/postgres/db.ts';
 import { pause } from '../../lib/timing/abort.ts';
 import { Bell } from '../../lib/timing/bell.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
-import { listEvents } from './service.ts';
-import { headStatement } from './store.ts';
-import { type EventFilter, type EventPosition, type EventRow, matchesFilter, positionText } from './types.ts';
+import { isGonePosition, packPosition } from './position.ts';
+import { type LogPage, LogReader } from './reader.ts';
+import { type EventFilter, type EventRow, type LogPosition, matchesFilter } from './types.ts';
 
 export interface EventTailsOptions {
   db: Database;
@@ -12,16 +12,15 @@ export interface EventTailsOptions {
   onError: (error: unknown) => void;
   /** How often to poll when nothing wakes us. */
   pollMs?: number;
-  /** How soon to poll again after an event or a wake-up; the pause then grows up to `pollMs`. */
-  lookAgainMs?: number;
   /** Most events in memory per follower. */
   batchSize?: number;
 }
 
 export interface EventBatch {
-  events: EventRow[];
+  /** Each with the position of a reader that has got it. */
+  events: { event: EventRow; position: LogPosition }[];
   /** After everything read so far, including what the filter left out. */
-  position: EventPosition;
+  position: LogPosition;
 }
 
 const minPauseMs = 20;
@@ -34,31 +33,32 @@ const maxReadsAtOnce = 3;
  */
 export class EventTails {
   readonly #options: Required<EventTailsOptions>;
-  readonly #reads = new Map<string, Promise<EventRow[]>>();
+  readonly #reads = new Map<string, Promise<LogPage | null>>();
   readonly #slots = new Slots(maxReadsAtOnce);
   #followers = 0;
   #isFailing = false;
 
   constructor(options: EventTailsOptions) {
-    this.#options = { pollMs: 1_000, lookAgainMs: 50, batchSize: 500, ...options };
+    this.#options = { pollMs: 1_000, batchSize: 500, ...options };
   }
 
   /** Where to start for what happens from now on. */
-  async head(): Promise<EventPosition> {
-    const [row] = await this.#options.db.statement<EventPosition>({ role: 'sluice_kernel' }, headStatement());
-    if (!row) throw new Error('The database did not report its oldest open transaction');
-    return row;
+  end(tenantId: string): Promise<LogPosition> {
+    return LogReader.forTenant(this.#options.db, tenantId).end(tenantId);
   }
 
-  /** Every later event that matches, once, in order, until the signal; the next batch is read when it is asked for. */
+  /**
+   * Every later event that matches, once, in order, until the signal; the next batch is read when it is asked for.
+   * Throws when the position is gone, because the database was recovered to an earlier moment.
+   */
   async *follow(query: {
     tenantId: string;
-    after: EventPosition;
+    after: LogPosition;
     filter: EventFilter;
     signal: AbortSignal;
   }): AsyncGenerator<EventBatch> {
     const { tenantId, filter, signal } = query;
-    const { wake, pollMs, lookAgainMs, batchSize } = this.#options;
+    const { wake, pollMs } = this.#options;
     const bell = new Bell();
     const deafen = wake.on('events', () => bell.ring());
     const onAbort = () => bell.ring();
@@ -66,19 +66,15 @@ export class EventTails {
     this.#followers += 1;
     try {
       let position = query.after;
-      let waitMs = lookAgainMs;
       while (!signal.aborted) {
-        const rows = await this.#read(tenantId, position);
-        const last = rows.at(-1);
-        if (last) {
-          position = { xid: last.xid, eventId: last.eventId };
-          yield { events: rows.filter((row) => matchesFilter(row, filter)), position };
+        const page = await this.#read(tenantId, position);
+        if (page) {
+          position = page.position;
+          yield { events: matching(page, filter), position };
         }
-        if (rows.length === batchSize || signal.aborted) continue;
+        if ((page && !page.isDone) || signal.aborted) continue;
         await pause(Math.max(minPauseMs, this.#followers), signal);
-        const wasWoken = await bell.wait(waitMs);
-        // An older transaction may hold back what woke us for a moment: poll again soon, then less often.
-        waitMs = wasWoken || last ? lookAgainMs : Math.min(waitMs * 2, pollMs);
+        await bell.wait(pollMs);
       }
     } finally {
       this.#followers -= 1;
@@ -87,15 +83,15 @@ export class EventTails {
     }
   }
 
-  #read(tenantId: string, after: EventPosition): Promise<EventRow[]> {
-    const key = `${tenantId}\0${positionText(after)}`;
+  #read(tenantId: string, after: LogPosition): Promise<LogPage | null> {
+    const key = `${tenantId}\0${packPosition(after).join()}`;
     const running = this.#reads.get(key);
     if (running) return running;
-    const { db, batchSize } = this.#options;
+    const { db, batchSize: limit } = this.#options;
     const read = this.#slots
-      .use(() => listEvents(db, { tenantId, after, limit: batchSize }))
+      .use(() => LogReader.forTenant(db, tenantId).read({ tenantId, limit }, after))
       .then(
-        (rows) => this.#succeeded(rows),
+        (page) => this.#succeeded(page),
         (error: unknown) => this.#failed(error),
       )
       .finally(() => this.#reads.delete(key));
@@ -103,17 +99,25 @@ export class EventTails {
     return read;
   }
 
-  #succeeded(rows: EventRow[]): EventRow[] {
+  #succeeded(page: LogPage): LogPage {
     this.#isFailing = false;
-    return rows;
+    return page;
   }
 
   /** While the database is away followers only wait. Logged once, not by each of them every second. */
-  #failed(error: unknown): EventRow[] {
+  #failed(error: unknown): null {
+    if (isGonePosition(error)) throw error;
     if (!this.#isFailing) this.#options.onError(error);
     this.#isFailing = true;
-    return [];
+    return null;
   }
+}
+
+function matching({ events, positions }: LogPage, filter: EventFilter): EventBatch['events'] {
+  return events.flatMap((event, index) => {
+    const position = positions[index];
+    return position && matchesFilter(event, filter) ? [{ event, position }] : [];
+  });
 }
 
 class Slots {

@@ -51,8 +51,8 @@ export const pageTypes: ReadonlySet<string> = new Set([
 
 /** The way into knowledge bases for scraped references. */
 export interface ReferenceDoor {
-  /** Returns whether the knowledge base exists; if so, it takes references from now on. */
-  admit(tx: Tx, key: { tenantId: string; kbId: string }): Promise<boolean>;
+  /** Returns when the knowledge base was created, and it takes references from now on; null when there is none. */
+  admit(tx: Tx, key: { tenantId: string; kbId: string }): Promise<Date | null>;
   /** Returns null when there is no such base. What was handed over earlier went into one that has been deleted. */
   madeAt(tx: Tx, key: { tenantId: string; kbId: string }): Promise<Date | null>;
   readPage(

@@ -1,4 +1,12 @@
-import { bug, conflict, defineErrors, invalid, notFound, rateLimited } from '../../lib/errors.ts';
+import {
+  bug,
+  conflict,
+  defineErrors,
+  invalid,
+  isSluiceError,
+  notFound,
+  rateLimited,
+} from '../../lib/errors.ts';
 
 export const jobErrors = defineErrors({
   job_not_found: notFound(
@@ -50,3 +58,10 @@ export const jobErrors = defineErrors({
     'Read the message and the worker’s log; requeue the job when the cause is fixed.',
   ),
 });
+
+/** The database was away or its response was lost: not the job's fault, so it uses no attempt. */
+export function isInfrastructure(error: unknown): boolean {
+  return (
+    isSluiceError(error) && ['database_unavailable', 'commit_unknown', 'lease_lost'].includes(error.code)
+  );
+}

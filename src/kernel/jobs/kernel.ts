@@ -1,21 +1,25 @@
+import { createHash } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Database } from '../../lib/postgres/db.ts';
-import { Claimer } from './claimer.ts';
-import { type CycleDeps, type CycleReport, type CycleScope, runCycle } from './cycle.ts';
-import { type KickoffReport, kickOff } from './kickoff.ts';
-import { LeaseKeeper } from './lease-keeper.ts';
-import { Membership } from './membership.ts';
+import { Elections } from '../elections/elections.ts';
+import type { Office } from '../elections/office.ts';
+import { Quotas } from './dispatch/quotas.ts';
+import type { JobsDeps } from './dispatch/service.ts';
+import { Claimer } from './lease/claimer.ts';
+import { LeaseKeeper } from './lease/lease-keeper.ts';
+import { Membership } from './lease/membership.ts';
+import { Rescuer } from './lease/rescuer.ts';
 import { JobMetrics } from './metrics.ts';
 import { PipelineRegistry } from './pipeline-registry.ts';
-import { Quotas } from './quotas.ts';
-import { Rescuer } from './rescuer.ts';
-import type { JobsDeps } from './service.ts';
-import { SliceRunner } from './slice-runner.ts';
+import { type CycleDeps, type CycleReport, type CycleScope, runCycle } from './run/cycle.ts';
+import { type KickoffReport, kickOff } from './run/kickoff.ts';
+import { Settler } from './run/settler.ts';
+import { SliceRunner } from './run/slice-runner.ts';
+import { Worker } from './run/worker.ts';
 import type { Pipeline } from './types.ts';
 import { WakeUp } from './wake-up.ts';
-import { Worker } from './worker.ts';
 
 export interface KernelOptions {
   /** Given when others announce something too; otherwise the kernel creates its own. */
@@ -48,6 +52,7 @@ export interface KernelParts extends Omit<KernelOptions, 'registry' | 'pipelines
   registry: PipelineRegistry;
   membership: Membership;
   keeper: LeaseKeeper;
+  settler: Settler;
   runner: SliceRunner;
   rescuer: Rescuer;
   claimer: Claimer;
@@ -73,10 +78,13 @@ export class Kernel {
   readonly registry: PipelineRegistry;
   readonly membership: Membership;
   readonly quotas: Quotas;
+  /** Of everything that one process of all does. */
+  readonly elections: Elections;
   readonly #parts: KernelParts & CycleDeps;
   readonly #guests: JobGuest[] = [];
   readonly #worker: Worker;
   #isWorking = false;
+  #struckJobs: Office | null = null;
 
   constructor({ registry: prometheus, pipelines, wake, workerId = newId(), ...options }: KernelOptions) {
     const { db } = options;
@@ -88,8 +96,10 @@ export class Kernel {
     const { metrics, registry } = this;
     const base = { ...options, workerId, wake: this.wake, metrics, registry };
     this.membership = new Membership(base);
+    this.elections = new Elections({ ...options, registry: prometheus, candidate: workerId });
     const keeper = new LeaseKeeper(base);
-    const runner = new SliceRunner({ ...base, keeper });
+    const settler = new Settler(base);
+    const runner = new SliceRunner({ ...base, keeper, settler });
     const onLost = async (workerIds: string[]) => {
       for (const guest of this.#guests) await guest.onWorkersLost?.(workerIds);
     };
@@ -98,8 +108,17 @@ export class Kernel {
     };
     const rescuer = new Rescuer({ ...base, onLost });
     const claimer = new Claimer(base);
-    this.#parts = { ...base, membership: this.membership, keeper, runner, rescuer, claimer, prepare };
-    this.#worker = new Worker(this.#parts);
+    this.#parts = {
+      ...base,
+      membership: this.membership,
+      keeper,
+      settler,
+      runner,
+      rescuer,
+      claimer,
+      prepare,
+    };
+    this.#worker = new Worker({ ...this.#parts, runsStruck: () => this.#struckJobs?.isHeld ?? false });
     this.membership.onLost(() => runner.abortTurns('the guard connection of this worker was lost'));
     this.membership.onLost(() => keeper.abortAll('the guard connection of this worker was lost'));
   }
@@ -107,7 +126,7 @@ export class Kernel {
   /** What the services of jobs need. */
   get jobs(): JobsDeps {
     const { db, registry, wake, metrics, quotas } = this;
-    return { db, registry, wake, metrics, quotas };
+    return { db, registry, wake, metrics, quotas, reserve: () => this.#worker.reserve() };
   }
 
   /** Before `start`: a process claims only jobs of pipelines that it knows. */
@@ -118,9 +137,12 @@ export class Kernel {
 
   /** Enters this process as a worker, so that it may hold leases; with `work` it also takes jobs by itself. */
   async start({ work }: { work: boolean }): Promise<void> {
-    await this.membership.start();
+    await this.membership.start({ work });
     this.#parts.keeper.start();
-    this.#parts.rescuer.start();
+    const { elections } = this;
+    this.#parts.rescuer.start(elections.office('rescue'));
+    if (work) this.#struckJobs = elections.office(struckJobsOffice(this.registry.all));
+    elections.start();
     this.#isWorking = work;
     if (work) this.#worker.start();
   }
@@ -128,6 +150,7 @@ export class Kernel {
   async stop(graceMs: number): Promise<void> {
     const { keeper, rescuer } = this.#parts;
     rescuer.stop();
+    await this.elections.stop();
     if (this.#isWorking) await this.#worker.stop(graceMs);
     keeper.stop();
     await keeper.beat();
@@ -141,4 +164,15 @@ export class Kernel {
   kickOff(request: { tenantId: string; jobId: string; durationMs: number }): Promise<KickoffReport> {
     return kickOff(this.#parts, request);
   }
+}
+
+/**
+ * Jobs that have to run alone are run by one process of those that take jobs of the same pipelines: a holder that does
+ * not know a pipeline would leave its jobs waiting for ever.
+ */
+function struckJobsOffice(pipelines: readonly string[]): string {
+  const digest = createHash('sha256')
+    .update([...pipelines].sort().join('\n'))
+    .digest('hex');
+  return `struck_jobs/${digest.slice(0, 8)}`;
 }

@@ -5,13 +5,13 @@ import { runJobModel } from '../../../test/support/worlds/job-model-run.ts';
 import { World } from '../../../test/support/worlds/job-world.ts';
 import { probeTable } from '../../../test/support/worlds/probe-pipeline.ts';
 import { newId } from '../../lib/ids.ts';
-import { cancel, dispatch, pause } from './service.ts';
+import { cancel, dispatch, pause } from './dispatch/service.ts';
 
 const isFull = process.env.SLUICE_CHAOS === 'full';
 const sequences = isFull ? 1_000 : 150;
 const seed = isFull
   ? Number(process.env.SLUICE_CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31))
-  : 20_260_101;
+  : 20_260_103;
 const database = useDatabase();
 let guard: pg.Client;
 

@@ -25,18 +25,6 @@ export class PipelineRegistry {
     );
   }
 
-  /** Pipelines whose jobs are taken one by one. */
-  get single(): string[] {
-    return [...this.#pipelines.values()].filter((pipeline) => !pipeline.batchSize).map(({ name }) => name);
-  }
-
-  /** Pipelines whose jobs are taken in batches. */
-  get batched(): { name: string; batchSize: number }[] {
-    return [...this.#pipelines.values()].flatMap(({ name, batchSize }) =>
-      batchSize ? [{ name, batchSize }] : [],
-    );
-  }
-
   get all(): string[] {
     return [...this.#pipelines.keys()];
   }

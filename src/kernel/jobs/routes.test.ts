@@ -5,8 +5,8 @@ import { useKernel } from '../../../test/support/worlds/kernel.ts';
 import type { ProbePayload } from '../../../test/support/worlds/probe-pipeline.ts';
 import type { RouteModule } from '../http/route.ts';
 import { statsRoutes } from '../stats/routes.ts';
+import { dispatch } from './dispatch/service.ts';
 import { jobRoutes } from './routes.ts';
-import { dispatch } from './service.ts';
 import type { Job } from './types.ts';
 
 const database = useDatabase();

@@ -6,7 +6,6 @@ import { principalOf, type RouteApp, type RouteModule } from '../http/route.ts';
 import { storedText } from '../http/stored-text.ts';
 import { can } from '../tenancy/rights.ts';
 import { ownerFilter } from '../tenancy/types.ts';
-import type { Kernel } from './kernel.ts';
 import {
   cancel,
   getJob,
@@ -16,7 +15,8 @@ import {
   requeue,
   requeueMatching,
   resume,
-} from './service.ts';
+} from './dispatch/service.ts';
+import type { Kernel } from './kernel.ts';
 import { countJobsUpTo } from './store.ts';
 import { type Job, jobStatuses } from './types.ts';
 import {

@@ -11,19 +11,8 @@ const columns = `
 /** The columns of a Job, for `from ingestion_jobs j`. */
 export const jobColumns = columnList(columns, 'j.');
 
-/** The same for what claim_jobs() returns. */
+/** The same for what a claim returns. */
 export const claimedColumns = columnList(columns, '(c.claimed).');
-
-/** The events of jobs `made` by the statement that it stands in. What follows a dead letter is a new job as well. */
-export const logMade: Sql = trustedSql(`
-      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
-      select j.tenant_id, told.type, j.job_id::text, j.user_id, j.correlation_id,
-             jsonb_strip_nulls(jsonb_build_object(
-               'job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline, 'subject_id', j.subject_id,
-               'connector_id', j.connector_id, 'requeued_from', j.requeued_from, 'created_by', j.created_by))
-        from made j,
-             unnest(case when j.requeued_from is null then array['job.queued']
-                         else array['job.queued', 'job.requeued'] end) told (type)`);
 
 /** The event of each job that the statement has `moved`; `more` adds to what every such event says. */
 export function logMoved(type: string, more = ''): Sql {
@@ -36,43 +25,27 @@ export function logMoved(type: string, more = ''): Sql {
 
 export type JobToMake = NewJob & { jobId: string; requeuedFrom?: string };
 
-/** The result of a dispatch: a new job, or the retry of its subject, brought forward. */
-export type Dispatched = Job & { wasWaiting: boolean };
-
-/** Inserts a queued job and its event, unless the subject has an active job. */
-export function insertJob(tx: Tx, tenantId: string, job: JobToMake): Promise<Job | null> {
-  return tx.find<Job>(sql`
-    with made as (${insertion(tenantId, job, trustedSql('true'))}), logged as (${logMade})
-    select ${jobColumns} from made j`);
+/** A process with a free slot takes the job over at once, if nothing else waits. */
+export interface HandOver {
+  workerId: string;
+  leaseMs: number;
+  tenantLimit: number;
 }
 
-/** Brings the retry of the subject forward, or creates the job; does nothing when the subject has an active job. */
-export function dispatchStatement(tenantId: string, job: JobToMake) {
+/**
+ * Creates the job, or brings the retry of its subject forward: then the result is that job, with an id of its own. No
+ * row when the subject has an active job.
+ */
+export function dispatchStatement(tenantId: string, job: JobToMake, handOver: HandOver | null = null) {
   return sql`
-    with moved as (${forwarding({ tenantId, ...job })}), told as (${logForwarded}),
-         made as (${insertion(tenantId, job, trustedSql('not exists (select from moved)'))}), logged as (${logMade})
-    select ${jobColumns}, true as "wasWaiting" from moved j
-    union all
-    select ${jobColumns}, false from made j`;
-}
-
-function insertion(tenantId: string, job: JobToMake, condition: Sql) {
-  return sql`
-      insert into ingestion_jobs (
-        tenant_id, job_id, pipeline, subject_id, workspace_id, stage, run_at, max_retries, correlation_id, payload,
-        requeued_from, shared, connector_id, external_account_id, user_id, ip_address, file_id, created_by)
-      select
-        ${tenantId}, ${job.jobId}, ${job.pipeline}, ${job.subjectId}, ${job.workspaceId ?? null}, ${job.stage ?? null},
-        coalesce(${job.runAt ?? null}::timestamptz, clock_timestamp()), ${job.maxRetries},
-        ${job.correlationId ?? job.jobId}, ${JSON.stringify(job.payload ?? {})}, ${job.requeuedFrom ?? null},
-        ${job.shared ?? false},
+    select ${jobColumns}
+      from dispatch_job(
+        ${tenantId}, ${job.jobId}, ${job.pipeline}, ${job.subjectId}, ${job.workspaceId ?? null}::uuid,
+        ${job.stage ?? null}, ${job.runAt ?? null}::timestamptz, ${job.maxRetries}, ${job.correlationId ?? job.jobId},
+        ${JSON.stringify(job.payload ?? {})}::jsonb, ${job.requeuedFrom ?? null}::uuid, ${job.shared ?? false},
         ${job.connectorId ?? null}, ${job.externalAccountId ?? null}, ${job.userId ?? null}, ${job.ipAddress ?? null},
-        ${job.fileId ?? null}, ${job.createdBy}
-       where ${condition}
-      on conflict (tenant_id, pipeline, subject_id)
-        where status in ('queued', 'running', 'paused') or cleanup_open
-        do nothing
-      returning *`;
+        ${job.fileId ?? null}::uuid, ${job.createdBy}, ${handOver?.workerId ?? null}::uuid,
+        ${handOver?.leaseMs ?? null}::integer, ${handOver?.tenantLimit ?? null}::integer) j`;
 }
 
 export interface SubjectKey {
@@ -81,53 +54,20 @@ export interface SubjectKey {
   subjectId: string;
 }
 
-/**
- * Lets a retry that waits for this subject start now, or when its upstream's Retry-After allows. If the subject has an
- * active job, the retry stays as it is: it could not start anyway, and the caller has to learn of the active job.
- */
-export function bringRetryForward(tx: Tx, key: SubjectKey): Promise<Job | null> {
+/** Lets a retry that waits for this subject start now, or when its upstream's Retry-After allows. */
+export function bringRetryForward(
+  tx: Tx,
+  { tenantId, pipeline, subjectId }: SubjectKey,
+): Promise<Job | null> {
   return tx.find<Job>(sql`
-    with moved as (${forwarding(key)}), told as (${logForwarded})
-    select ${jobColumns} from moved j`);
+    select ${jobColumns}
+      from forward_retry(${tenantId}, ${pipeline}, ${subjectId}) j`);
 }
-
-function forwarding({ tenantId, pipeline, subjectId }: SubjectKey) {
-  return sql`
-      update ingestion_jobs j
-         set run_at = least(j.run_at, greatest(clock_timestamp(), j.not_before)),
-             next_retry_at = least(j.next_retry_at, greatest(clock_timestamp(), j.not_before)),
-             updated_at = clock_timestamp()
-       where j.tenant_id = ${tenantId}
-         and j.job_id = (
-           select f.job_id
-             from ingestion_jobs f
-            where f.tenant_id = ${tenantId}
-              and f.pipeline = ${pipeline}
-              and f.subject_id = ${subjectId}
-              and f.status = 'failed'
-              and not exists (
-                select from ingestion_jobs a
-                 where a.tenant_id = ${tenantId}
-                   and a.pipeline = ${pipeline}
-                   and a.subject_id = ${subjectId}
-                   and (a.status in ('queued', 'running', 'paused') or a.cleanup_open))
-            order by f.job_id
-            limit 1
-              for update)
-         and j.status = 'failed'
-      returning j.*`;
-}
-
-const logForwarded = logMoved(
-  'job.retry',
-  `, 'subject_id', j.subject_id, 'retry_count', j.retry_count, 'brought_forward', true,
-     'delay_seconds', greatest(0, extract(epoch from j.next_retry_at - clock_timestamp()))`,
-);
 
 export function findActive(tx: Tx, { tenantId, pipeline, subjectId }: SubjectKey): Promise<Job | null> {
   return tx.find<Job>(sql`
     select ${jobColumns}
-      from ingestion_jobs j
+      from only ingestion_jobs j
      where j.tenant_id = ${tenantId}
        and j.pipeline = ${pipeline}
        and j.subject_id = ${subjectId}
@@ -149,10 +89,11 @@ export async function readQueueRoom(
     select a."limit", (
              select count(*)
                from (select
-                       from ingestion_jobs j
+                       from only ingestion_jobs j
                       where j.tenant_id = ${tenantId}
                         and (case j.status when 'queued' then 1 else 0 end) = 1
                         and j.leased_by is null
+                        and j.struck_by = '{}'
                         and (j.status in ('queued', 'running', 'failed') or j.cleanup_open)
                       limit a."limit") waiting) as waiting
       from allowed a`);
@@ -263,7 +204,7 @@ interface ControlKey extends JobId {
 export function pauseJob(tx: Tx, { tenantId, jobId, from }: ControlKey): Promise<Job | null> {
   return tx.find<Job>(sql`
     with moved as (
-      update ingestion_jobs j
+      update only ingestion_jobs j
          set status = 'paused',
              updated_at = clock_timestamp()
        where j.tenant_id = ${tenantId}
@@ -277,7 +218,7 @@ export function pauseJob(tx: Tx, { tenantId, jobId, from }: ControlKey): Promise
 export function resumeJob(tx: Tx, { tenantId, jobId, from }: ControlKey): Promise<Job | null> {
   return tx.find<Job>(sql`
     with moved as (
-      update ingestion_jobs j
+      update only ingestion_jobs j
          set status = case
                when j.next_retry_at is not null and j.leased_by is null then 'failed'
                when j.started_at is null then 'queued'
@@ -298,7 +239,7 @@ export function cancelJob(
 ): Promise<Job | null> {
   return tx.find<Job>(sql`
     with moved as (
-      update ingestion_jobs j
+      update only ingestion_jobs j
          set status = 'canceled',
              cleanup_open = ${needsCleanup} and j.started_at is not null,
              lease_epoch = j.lease_epoch + 1,

@@ -57,9 +57,13 @@ export interface Job extends JobId {
   updatedAt: Date;
 }
 
-/** What a worker holds while it advances a job: which job, and the epoch that every write has to show. */
+/**
+ * What a worker holds while it advances a job: which job, and the epoch and the worker that every write has to show.
+ * The epoch alone is not enough: a failover that loses a claim hands it out again.
+ */
 export interface Lease extends JobId {
   leaseEpoch: number;
+  leasedBy: string | null;
 }
 
 export interface ClaimedJob extends Job {
@@ -157,8 +161,6 @@ export interface Pipeline {
   readonly requeueRefusal?: string;
   /** Turns what `advance` threw into a retry or a dead letter. */
   onError(error: unknown, job: Job): Outcome;
-  /** Small jobs that are claimed, advanced and settled together, up to this many; their slices have no effects. */
-  readonly batchSize?: number;
   /** How much of the job remains, if it is known; a kickoff reports it. */
   remaining?(job: Job): number | null | Promise<number | null>;
 }
@@ -166,6 +168,8 @@ export interface Pipeline {
 export interface Settlement extends Lease {
   outcome: Outcome;
   state: SliceState;
+  /** Triggers follow the job's last move, so it is moved to the ended ones later. */
+  isFollowed?: boolean;
 }
 
 export interface SettledJob extends JobId {

@@ -2,6 +2,14 @@ import type { Tx } from '../../lib/postgres/db.ts';
 import { type Sql, sql } from '../../lib/postgres/sql.ts';
 import type { Breaker, BreakerPolicy, BreakerState } from './types.ts';
 
+/** Usually there is no row, or one without failures. The rest is for `checkStatement`, which may take the probe. */
+export function lookStatement(dependency: string): Sql {
+  return sql`
+    select state, failures
+      from circuit_breakers
+     where dependency = ${dependency}`;
+}
+
 /**
  * Returns at most one row; none means that no problem is known. Of several callers at the same moment, the row lock
  * lets one take the probe. The others find it taken, although they may still read the row as it was before.
@@ -23,6 +31,11 @@ export function checkStatement({ dependency, probeMs }: { dependency: string; pr
            ceil(extract(epoch from b.probe_at - clock_timestamp()) * 1000)::bigint as "probeInMs"
       from circuit_breakers b
      where b.dependency = ${dependency}`;
+}
+
+export interface LookRow {
+  state: BreakerState;
+  failures: number;
 }
 
 export interface CheckRow {

@@ -43,18 +43,19 @@ async function probe(dependency: string): Promise<void> {
     answer = await breakers().check(dependency);
     return answer.allowed;
   }, 'the cool-down passes and a probe is given');
-  expect(answer).toEqual({ allowed: true, isProbe: true });
+  expect(answer).toEqual({ allowed: true, isProbe: true, hasFailed: true });
 }
 
 describe('a circuit breaker', () => {
   test('lets calls through as long as fewer than the threshold fail in a row', async () => {
     const name = newId();
-    expect(await breakers().check(name)).toEqual({ allowed: true, isProbe: false });
+    expect(await breakers().check(name)).toEqual({ allowed: true, isProbe: false, hasFailed: false });
     await fail(name, 2);
-    expect(await breakers().check(name)).toEqual({ allowed: true, isProbe: false });
+    expect(await breakers().check(name)).toEqual({ allowed: true, isProbe: false, hasFailed: true });
     await breakers().recordSuccess(name);
+    expect(await breakers().check(name)).toEqual({ allowed: true, isProbe: false, hasFailed: false });
     await fail(name, 2);
-    expect(await breakers().check(name)).toEqual({ allowed: true, isProbe: false });
+    expect(await breakers().check(name)).toEqual({ allowed: true, isProbe: false, hasFailed: true });
   });
 
   test('opens with the threshold-th failure in a row, whoever reports it', async () => {
@@ -88,7 +89,7 @@ describe('a circuit breaker', () => {
     await probe(name);
     expect(await breakers().check(name)).toMatchObject({ allowed: false });
     await breakers().returnProbe(name);
-    expect(await breakers().check(name)).toEqual({ allowed: true, isProbe: true });
+    expect(await breakers().check(name)).toEqual({ allowed: true, isProbe: true, hasFailed: true });
     expect(await breakers().check(name)).toMatchObject({ allowed: false });
     await breakers().recordSuccess(name);
     await breakers().returnProbe(name);
@@ -113,7 +114,9 @@ describe('a circuit breaker', () => {
       Array.from({ length: 30 }, (_, index) => breakers(index % 2 ? { db: other } : {}).check(name)),
     );
     await other.close();
-    expect(answers.filter((answer) => answer.allowed)).toEqual([{ allowed: true, isProbe: true }]);
+    expect(answers.filter((answer) => answer.allowed)).toEqual([
+      { allowed: true, isProbe: true, hasFailed: true },
+    ]);
     for (const answer of answers) {
       if (answer.allowed) continue;
       expect(answer.retryInMs).toBeGreaterThan(0);
@@ -128,7 +131,7 @@ describe('a circuit breaker', () => {
     await breakers().recordSuccess(name);
     expect(await rowOf(name)).toMatchObject({ state: 'closed', failures: 0, openedCount: 0, reason: null });
     await fail(name, 2);
-    expect(await breakers().check(name)).toEqual({ allowed: true, isProbe: false });
+    expect(await breakers().check(name)).toEqual({ allowed: true, isProbe: false, hasFailed: true });
   });
 
   test('opens again with a doubled cool-down when the probe fails, up to the longest one', async () => {

@@ -8,7 +8,9 @@ import {
   deleteForgotten,
   type FailureRow,
   failureStatement,
+  type LookRow,
   listBreakers,
+  lookStatement,
   returnStatement,
   successStatement,
 } from './circuit-breaker-store.ts';
@@ -50,10 +52,16 @@ export class CircuitBreakers {
 
   /** Call it before a call, and report the result. A probe without a report is given to another caller later. */
   async check(dependency: Dependency): Promise<BreakerAnswer> {
-    const statement = checkStatement({ dependency: keyOf(dependency), probeMs: this.#probeMs });
+    const key = keyOf(dependency);
+    const [look] = await this.#db.statement<LookRow>(context, lookStatement(key));
+    if (look === undefined || look.state === 'closed') {
+      return { allowed: true, isProbe: false, hasFailed: (look?.failures ?? 0) > 0 };
+    }
+    const statement = checkStatement({ dependency: key, probeMs: this.#probeMs });
     const [row] = await this.#db.statement<CheckRow>(context, statement);
-    if (row === undefined || row.state === 'closed') return { allowed: true, isProbe: false };
-    if (row.isProbe) return { allowed: true, isProbe: true };
+    if (row === undefined || row.state === 'closed')
+      return { allowed: true, isProbe: false, hasFailed: true };
+    if (row.isProbe) return { allowed: true, isProbe: true, hasFailed: true };
     const waitMs = Math.max(minWaitMs, row.probeInMs ?? 0);
     return {
       allowed: false,

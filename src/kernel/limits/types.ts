@@ -40,7 +40,9 @@ export interface Breaker {
 }
 
 /** `isProbe`: only this caller tests whether the dependency is back; its result decides for all. */
-export type BreakerAnswer = { allowed: true; isProbe: boolean } | { allowed: false; retryInMs: number };
+export type BreakerAnswer =
+  /** `hasFailed`: failures are recorded, so that a success is worth recording too. */
+  { allowed: true; isProbe: boolean; hasFailed: boolean } | { allowed: false; retryInMs: number };
 
 export interface BreakerPolicy {
   /** Failures in a row that open the breaker. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Tx } from '../../lib/postgres/db.ts';
 import { toSnakeCase } from '../../lib/snake-case.ts';
 import { timestamp } from '../http/replies.ts';
-import { listWorkers } from '../jobs/worker-store.ts';
+import { listWorkers } from '../jobs/lease/worker-store.ts';
 import { listTasks } from '../upkeep/store.ts';
 import { connectorStats, countDeadLetters, countJobs, countRetries, findStuckJobs } from './store.ts';
 import type { Scope } from './types.ts';

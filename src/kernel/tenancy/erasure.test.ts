@@ -8,7 +8,7 @@ import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts
 import { eventually, useKernel } from '../../../test/support/worlds/kernel.ts';
 import { saveFile } from '../../../test/support/worlds/saved-file.ts';
 import { createFiles } from '../files/backends.ts';
-import { dispatch } from '../jobs/service.ts';
+import { dispatch } from '../jobs/dispatch/service.ts';
 import { eraseTenant } from './erasure.ts';
 
 const database = useDatabase();
@@ -97,4 +97,23 @@ test('a slice in flight of an erased tenant commits nothing', async () => {
   await eraseTenant({ db: database.db, files }, tenantId);
   expect(await driving).toMatchObject({ code: 'job_not_found' });
   expect(await rowsOf(tenantId)).toBe(0);
+});
+
+test('a job that ends while its tenant is erased is erased too', async () => {
+  const tenantId = await newTenant(database);
+  await furnish(tenantId);
+  // Appends an ended job at the last moment, as a settlement does that commits then.
+  await database.owner(`create schema late;
+    create table late.jobs as select * from ingestion_jobs where tenant_id = '${tenantId}';
+    create function end_late() returns trigger language plpgsql security definer as $$
+      begin
+        insert into ingestion_jobs_ended select * from late.jobs;
+        return old;
+      end $$;
+    create trigger end_late before delete on tenants for each row execute function end_late()`);
+  const report = await eraseTenant({ db: database.db, files }, tenantId);
+  await database.owner(
+    'drop trigger end_late on tenants; drop function end_late(); drop schema late cascade',
+  );
+  expect(report.remaining).toEqual({});
 });

@@ -43,49 +43,6 @@ export function listTasks(tx: Tx): Promise<UpkeepTaskState[]> {
      order by task`);
 }
 
-/**
- * Old events, except those that a webhook endpoint still needs: events beyond its cursor, and events of pending
- * deliveries. A disabled endpoint keeps only the events of its pending deliveries.
- */
-export function purgeEvents(tx: Tx, { days, limit }: { days: number; limit: number }): Promise<number> {
-  return tx.run(sql`
-    delete from events
-     where ctid = any(array(
-       select e.ctid
-         from events e
-        where e.occurred_at < clock_timestamp() - ${days} * interval '1 day'
-          and not exists (
-            select from webhook_cursors c
-              join webhook_endpoints w on w.tenant_id = c.tenant_id and w.webhook_id = c.webhook_id
-             where c.tenant_id = e.tenant_id
-               and w.is_enabled
-               and (c.xid, c.event_id) < (e.xid, e.event_id))
-          and not exists (
-            select from webhook_deliveries d
-             where d.tenant_id = e.tenant_id
-               and d.event_id = e.event_id
-               and d.status = 'pending')
-        limit ${limit}))`);
-}
-
-/** Finished jobs past the tenant's retention, or the default one. Jobs that still have to be cleaned up stay. */
-export function purgeJobs(tx: Tx, { days, limit }: { days: number; limit: number }): Promise<number> {
-  return tx.run(sql`
-    delete from ingestion_jobs d
-     using (
-       select j.tenant_id, j.job_id
-         from ingestion_jobs j
-         join tenants t on t.tenant_id = j.tenant_id
-        where j.finished_at < clock_timestamp() - interval '1 day'
-          and j.finished_at < clock_timestamp()
-              - coalesce((t.limits ->> 'job_retention_days')::integer, ${days}) * interval '1 day'
-          and not j.cleanup_open
-        limit ${limit}
-          for update of j skip locked) old
-     where d.tenant_id = old.tenant_id
-       and d.job_id = old.job_id`);
-}
-
 export function purgeIdempotencyKeys(
   tx: Tx,
   { hours, limit }: { hours: number; limit: number },
@@ -95,7 +52,7 @@ export function purgeIdempotencyKeys(
      where ctid = any(array(
        select ctid
          from idempotency_keys
-        where created_at < clock_timestamp() - ${hours} * interval '1 hour'
+        where created_at < (select clock_timestamp() - ${hours} * interval '1 hour')
         limit ${limit}))`);
 }
 

@@ -1,7 +1,9 @@
 import type { Database, Tx } from '../../lib/postgres/db.ts';
-import { removeForgottenWorkers } from '../jobs/worker-store.ts';
-import { purgeInBatches } from './batches.ts';
-import { purgeEvents, purgeIdempotencyKeys, purgeJobs, purgeLogins } from './store.ts';
+import { purgeInBatches } from '../../lib/postgres/purge.ts';
+import { keepLog } from '../events/retention.ts';
+import { moveEnded, purgeEnded } from '../jobs/ended/ended-jobs.ts';
+import { removeForgottenWorkers } from '../jobs/lease/worker-store.ts';
+import { purgeIdempotencyKeys, purgeLogins } from './store.ts';
 import type { UpkeepTask } from './types.ts';
 
 const hourMs = 60 * 60_000;
@@ -20,8 +22,9 @@ export function kernelTasks({ db, eventRetentionDays, jobRetentionDays }: Kernel
   const purging = (name: string, purge: (tx: Tx, limit: number) => Promise<number>) =>
     hourly(name, () => purgeInBatches(db, purge));
   return [
-    purging('purge_events', (tx, limit) => purgeEvents(tx, { days: eventRetentionDays, limit })),
-    purging('purge_jobs', (tx, limit) => purgeJobs(tx, { days: jobRetentionDays, limit })),
+    { name: 'purge_events', everyMs: hourMs, run: () => keepLog(db, eventRetentionDays) },
+    { name: 'move_ended_jobs', everyMs: 5_000, run: async () => ({ moved: await moveEnded(db) }) },
+    hourly('purge_jobs', () => purgeEnded(db, { days: jobRetentionDays })),
     purging('purge_idempotency_keys', (tx, limit) => purgeIdempotencyKeys(tx, { hours: 24, limit })),
     hourly('purge_logins', () => db.kernel(purgeLogins)),
     hourly('forget_workers', () => db.kernel((tx) => removeForgottenWorkers(tx, 24 * hourMs))),

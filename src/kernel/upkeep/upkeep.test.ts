@@ -1,6 +1,7 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
+import { testElections } from '../../../test/support/worlds/elections.ts';
 import { newId } from '../../lib/ids.ts';
 import { stuckJobsTask } from '../stats/tasks.ts';
 import { listTasks } from './store.ts';
@@ -13,7 +14,8 @@ const logger = pino({ level: 'silent' });
 
 async function upkeepWith(tasks: UpkeepTask[]): Promise<Upkeep> {
   const upkeep = new Upkeep({ db: database.db, logger, tasks, lookEveryMs: 3_600_000 });
-  await upkeep.start();
+  // Never elected: tests say themselves when to look.
+  await upkeep.start(testElections(database.db).office('upkeep'));
   return upkeep;
 }
 
@@ -85,15 +87,34 @@ test('finished jobs go after the retention, the tenant’s own where it has one;
   expect(rows.map((row) => row.job_id).sort()).toEqual([...kept].sort());
 });
 
-test('events go after the retention', async () => {
+test('events go after the retention, a partition at a time', async () => {
   const tenantId = await newTenant(database);
-  await database.owner(
-    `insert into events (tenant_id, type, subject, data, occurred_at)
-     select $1, 'job.queued', 's', '{}', clock_timestamp() - days * interval '1 day'
-       from unnest(array[1, 89, 91]) days`,
+  const partitions: string[] = [];
+  for (const days of [92, 91, 89, 1]) {
+    const [made] = await database.owner<{ name: string }>(
+      `insert into events (tenant_id, type, subject, data) values ($1, 'job.queued', 's', '{}')
+       returning tableoid::regclass::text as name`,
+      [tenantId],
+    );
+    partitions.push(made?.name ?? '');
+    await database.owner(`select roll_event_log('0 s')`);
+    // The next partition was opened so long ago: everything in this one is older.
+    await database.owner(
+      `update event_partitions set opened_at = now() - $1 * interval '1 day'
+        where opened_at is not null
+          and from_id = (select max(from_id) from event_partitions where opened_at is not null)`,
+      [days],
+    );
+  }
+  const { removed, needed } = (await run('purge_events')) as { removed: number; needed: number };
+  expect({ removed, needed }).toEqual({ removed: 3, needed: 0 });
+  const left = await database.owner<{ name: string }>(
+    'select tableoid::regclass::text as name from events where tenant_id = $1 order by event_id',
     [tenantId],
   );
-  expect(await run('purge_events')).toEqual({ removed: 1 });
+  expect(left.map(({ name }) => name)).toEqual(partitions.slice(2));
+  const [gone] = await database.owner(`select to_regclass($1) as table`, [partitions[0]]);
+  expect(gone).toEqual({ table: null });
 });
 
 test('kept answers go after a day, expired logins at once', async () => {

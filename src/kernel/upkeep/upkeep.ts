@@ -2,6 +2,7 @@ import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import { jittered, repeat } from '../../lib/timing/repeat.ts';
+import type { Office } from '../elections/office.ts';
 import { claimTask, enterTasks, recordRun } from './store.ts';
 import type { UpkeepTask } from './types.ts';
 
@@ -9,11 +10,14 @@ export interface UpkeepOptions {
   db: Database;
   logger: Logger;
   tasks: readonly UpkeepTask[];
-  /** How often this process looks for a due task. */
+  /** How often the holder looks for a due task. */
   lookEveryMs?: number;
 }
 
-/** Runs the chores. Every worker has one; the database decides who does a chore that is due. */
+/**
+ * Runs the chores. Every worker has one, and the one that is elected looks for chores that are due. A chore is claimed
+ * in the database before it runs, so two that believe to be elected do not run it twice.
+ */
 export class Upkeep {
   readonly #options: UpkeepOptions;
   #stopLooking: () => void = () => {};
@@ -23,7 +27,8 @@ export class Upkeep {
     this.#options = options;
   }
 
-  async start(): Promise<void> {
+  /** The holder of the office looks for due tasks. */
+  async start(office: Office): Promise<void> {
     await this.#options.db.kernel((tx) =>
       enterTasks(
         tx,
@@ -35,7 +40,7 @@ export class Upkeep {
       this.#running = this.runDue();
       return this.#running;
     };
-    this.#stopLooking = repeat(look, () => jittered(everyMs), everyMs * Math.random());
+    this.#stopLooking = office.whileHeld(() => repeat(look, () => jittered(everyMs), 0));
   }
 
   async stop(): Promise<void> {

@@ -2,7 +2,9 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Logger } from '../../lib/log.ts';
 import { metricsOf, readGauge } from '../../lib/metrics.ts';
 import type { Database } from '../../lib/postgres/db.ts';
+import { findLogHead } from '../events/store.ts';
 import { findBacklog } from './deliveries/delivery-store.ts';
+import { readLagSeconds } from './deliveries/fan-out-store.ts';
 
 export class WebhookMetrics {
   readonly deliveries;
@@ -31,6 +33,14 @@ export function installWebhookGauges(
     name: 'sluice_webhook_oldest_pending_seconds',
     help: 'Age of the oldest webhook delivery that has not arrived',
     registers: [registry],
+  });
+  const lag = 'Age of the oldest event that some webhook endpoint has not been given yet';
+  readGauge(registry, { name: 'sluice_event_reader_lag_seconds', help: lag, logger }, async (gauge) => {
+    const seconds = await db.kernel(async (tx) => {
+      const head = await findLogHead(tx);
+      return head ? readLagSeconds(tx, head) : 0;
+    });
+    gauge.set(seconds);
   });
   const help = 'Webhook deliveries that have not arrived';
   readGauge(registry, { name: 'sluice_webhook_backlog', help, logger }, async (gauge) => {

@@ -2,6 +2,7 @@ import { findMetadataRefusal, findRefusal } from '../../lib/fetch/addresses.ts';
 import { assertLiteral, parseTarget } from '../../lib/fetch/target.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
+import { LogReader } from '../events/reader.ts';
 import { recordEvent } from '../events/service.ts';
 import { findEvent } from '../events/store.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
@@ -22,6 +23,7 @@ import {
   deleteLanes,
   findEndpoint,
   holdEndpoint,
+  insertCursor,
   insertEndpoint,
   rotateSecret,
   updateEndpoint,
@@ -65,6 +67,7 @@ export async function createEndpoint(
   const key = { tenantId: principal.tenantId, webhookId: newId() };
   const secret = newWebhookSecret();
   const stored = encryptSecret(deps.keys, { secret, place: placeOf(key) });
+  const position = await LogReader.forTenant(deps.db, key.tenantId).end(key.tenantId);
   return deps.db.tenant(key.tenantId, async (tx) => {
     const count = await countEndpointsForInsert(tx, key.tenantId);
     if (count >= deps.maxEndpoints) {
@@ -73,6 +76,7 @@ export async function createEndpoint(
       );
     }
     const made = await insertEndpoint(tx, { ...key, ...input, secret: stored, createdBy: principal.userId });
+    await insertCursor(tx, key, position);
     await beforeCommit?.(tx, { ...made, secret });
     return { ...made, secret };
   });
@@ -158,8 +162,7 @@ export async function testEndpoint(
 export async function getDelivery(db: Database, key: DeliveryKey) {
   return db.tenant(key.tenantId, async (tx) => {
     const delivery = (await findDelivery(tx, key)) ?? missingDelivery(key.deliveryId);
-    const position = { xid: delivery.eventXid, eventId: delivery.eventId };
-    return { delivery, event: await findEvent(tx, { tenantId: key.tenantId, ...position }) };
+    return { delivery, event: await findEvent(tx, delivery) };
   });
 }
 

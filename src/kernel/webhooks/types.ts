@@ -1,4 +1,4 @@
-import type { EventRow } from '../events/types.ts';
+import type { EventRow, LogPosition } from '../events/types.ts';
 
 export const deliveryStatuses = ['pending', 'delivered', 'exhausted'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -53,6 +53,7 @@ export interface Delivery extends DeliveryKey {
   webhookId: string;
   eventXid: string;
   eventId: number;
+  era: number;
   eventType: string;
   subject: string | null;
   status: DeliveryStatus;
@@ -68,19 +69,16 @@ export interface Delivery extends DeliveryKey {
 
 /** Where an endpoint stands in the event log. */
 export interface Cursor extends EndpointKey {
+  /** Null: no program of this version has moved it. */
+  position: LogPosition | null;
+  /** Changes with every move; as text, because it is compared to the microsecond. */
+  movedAt: string;
+  /** Where programs of the version before have moved it: everything up to here has its delivery. */
   xid: string;
   eventId: number;
+  /** What was visible in this snapshot had happened before the endpoint was made by an older program. */
+  since: string;
   eventTypes: string[] | null;
-}
-
-/** The part of an event that decides who gets it. */
-export interface LoggedEvent {
-  xid: string;
-  eventId: number;
-  type: string;
-  subject: string;
-  /** It had committed before the endpoint was made. */
-  isOlder: boolean;
 }
 
 export interface NewDelivery {

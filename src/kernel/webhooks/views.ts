@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { positionText } from '../events/types.ts';
+import { eventIdText } from '../events/types.ts';
 import { shownAs, timestamp } from '../http/replies.ts';
 import type { EndpointWithSecret } from './service.ts';
 import { type Attempt, type Delivery, deliveryStatuses, type Endpoint } from './types.ts';
@@ -78,7 +78,7 @@ export function renderWithSecret(endpoint: EndpointWithSecret): z.output<typeof 
 export function renderDelivery(delivery: Delivery): z.output<typeof deliveryReply> {
   return {
     ...shownAs(deliveryReply, delivery),
-    event_id: positionText({ xid: delivery.eventXid, eventId: delivery.eventId }),
+    event_id: eventIdText({ ...delivery, xid: delivery.eventXid }),
     attempts: delivery.attemptCount,
   };
 }

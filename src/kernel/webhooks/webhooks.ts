@@ -1,10 +1,10 @@
 import type { Database } from '../../lib/postgres/db.ts';
+import { purgeInBatches } from '../../lib/postgres/purge.ts';
 import type { SettingValues } from '../../lib/settings/settings.ts';
 import type { Ground } from '../house/house.ts';
 import type { RouteModule } from '../http/route.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
 import type { SecretKeys } from '../secrets/stored-secrets.ts';
-import { purgeInBatches } from '../upkeep/batches.ts';
 import type { UpkeepTask } from '../upkeep/types.ts';
 import { deleteDeliveriesOf, listUnwanted, purgeFinished } from './deliveries/delivery-store.ts';
 import { WebhookDispatcher } from './deliveries/dispatcher.ts';

@@ -24,11 +24,15 @@ export const databaseErrors = defineErrors({
   ),
 });
 
-/** PostgreSQL's and Node's words for the same few things that a caller can act upon; anything else stays itself. */
-export function toDatabaseError(error: unknown): unknown {
+/**
+ * PostgreSQL's and Node's words for the same few things that a caller can act upon; anything else stays itself.
+ * `isReadOnly`: the transaction was opened so. One that tries to write then is our own mistake, and the server is well.
+ */
+export function toDatabaseError(error: unknown, { isReadOnly = false } = {}): unknown {
   if (isSluiceError(error) || !(error instanceof Error)) return error;
   const code = (error as { code?: unknown }).code;
   if (typeof code === 'string') {
+    if (isRecovering(error) || (code === readOnlyState && !isReadOnly)) return unavailable(error);
     if (code === '57014') {
       return databaseErrors.raise.query_timeout(`A statement was stopped: ${error.message}`, {
         cause: error,
@@ -57,9 +61,31 @@ const connectionTexts = [
   'Query read timeout',
 ];
 
-/** 08: connection exceptions, 57P: shut down or starting, 53: out of connections or memory, 25P03: idle too long. */
+/** 08: connection exceptions, 57P: shut down or starting, 53: out of connections or memory, 25P03, 25P04: too long. */
 function isConnectionState(code: string): boolean {
-  return /^(08|57P|53)/.test(code) || code === '25P03';
+  return /^(08|57P|53)/.test(code) || code === '25P03' || code === '25P04';
+}
+
+/** What a server says that accepts no writes: a replica, or an old primary after a failover. */
+const readOnlyState = '25006';
+
+/** A replica has no code of its own for some things, and gives a read-only transaction the code of our own mistake. */
+function isRecovering({ message }: Error): boolean {
+  return /during recovery|recovery is in progress|conflict with recovery/.test(message);
+}
+
+/** Whether it shows that the server accepts no writes: then other connections to it are of no use either. */
+export function isReadOnlyServer(error: unknown): boolean {
+  if (!isSluiceError(error) || error.code !== 'database_unavailable') return false;
+  const { cause } = error;
+  return (
+    cause instanceof Error && ((cause as { code?: unknown }).code === readOnlyState || isRecovering(cause))
+  );
+}
+
+export function readOnlyServer(): Error {
+  const text = 'it accepts no writes, because it is a replica or its transactions are read-only by default';
+  return unavailable(Object.assign(new Error(text), { code: readOnlyState }));
 }
 
 /** Only errors of a socket: a missing file inside a transaction has ENOENT too, but another system call. */
@@ -79,8 +105,12 @@ const socketCodes = new Set([
   'ETIMEDOUT',
 ]);
 
+/** A restart or a failover takes about this long. */
+const retryAfterSeconds = 2;
+
 function unavailable(error: Error): Error {
   return databaseErrors.raise.database_unavailable(`The database cannot be reached: ${messageOf(error)}`, {
     cause: error,
+    retryAfterSeconds,
   });
 }

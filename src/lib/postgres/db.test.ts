@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { signatureFor } from '../../../test/support/worlds/tenant-signature.ts';
 import { isSluiceError } from '../errors.ts';
+import { Database, type Tx } from './db.ts';
 import { sql } from './sql.ts';
 
 const database = useDatabase();
@@ -22,7 +23,7 @@ test('a transaction runs under its role and tenant, and leaves neither on the co
     ),
   );
   expect(inside).toEqual({ role: 'sluice_tenant', tenant: tenantId });
-  const outside = await database.db.pool.query(
+  const outside = await database.db.pool.driver.query(
     `select current_user as role, current_setting('app.tenant_id', true) as tenant`,
   );
   expect(outside.rows[0]).toEqual({ role: 'sluice_app', tenant: '' });
@@ -132,6 +133,30 @@ test('a backend killed in a transaction is the transient error database_unavaila
   });
   expect(await codeOf(killed)).toBe('database_unavailable');
   expect(await database.db.kernel((tx) => tx.find(sql`select 1 as one`))).toEqual({ one: 1 });
+});
+
+test('a route that writes in a transaction opened to read is a mistake, and its connection stays in use', async () => {
+  const tenantId = await newTenant(database);
+  const db = new Database({ url: database.appUrl, applicationName: 'read only', maxConnections: 1 });
+  onTestFinished(() => db.close());
+  const pidOf = (tx: Tx) => tx.find<{ pid: number }>(sql`select pg_backend_pid() as pid`);
+  const before = await db.tenant(tenantId, pidOf);
+  const writing = db.read(tenantId, (tx) =>
+    tx.run(
+      sql`insert into workspaces (tenant_id, workspace_id, name) values (${tenantId}, gen_random_uuid(), 'w')`,
+    ),
+  );
+  await expect(writing).rejects.toMatchObject({ code: '25006' });
+  expect(await db.tenant(tenantId, pidOf)).toEqual(before);
+});
+
+test('tenants that wait for a connection get it by turns', async () => {
+  const db = new Database({ url: database.appUrl, applicationName: 'turns', maxConnections: 1 });
+  onTestFinished(() => db.close());
+  const order: string[] = [];
+  const names = ['greedy', 'greedy', 'greedy', 'greedy', 'small', 'greedy', 'other'];
+  await Promise.all(names.map((name) => db.tenant(name, async () => order.push(name))));
+  expect(order.slice(0, 4)).toEqual(['greedy', 'greedy', 'small', 'other']);
 });
 
 test('actions after commit run only when it committed', async () => {

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { isSluiceError } from '../errors.ts';
-import { databaseErrors, toDatabaseError } from './db-errors.ts';
+import { databaseErrors, isReadOnlyServer, toDatabaseError } from './db-errors.ts';
+import { ConnectionPool, type ConnectionWait } from './pool/connection-pool.ts';
 import { queryBatch } from './query-batch.ts';
 import { kernelUrlFor } from './roles.ts';
 import { type Sql, sql, trustedSql } from './sql.ts';
@@ -23,6 +24,8 @@ export type DatabaseRole =
 export interface TransactionContext {
   role: DatabaseRole;
   tenantId?: string;
+  /** Whose turn it takes when all connections are in use; by default the tenant's. */
+  turn?: string;
   isReadOnly?: boolean;
   /** Settings that hold until the end of this transaction, such as `idle_in_transaction_session_timeout`. */
   settings?: Record<string, string>;
@@ -51,13 +54,6 @@ export interface Tx {
   readonly wait: ConnectionWait;
 }
 
-export interface ConnectionWait {
-  /** Until the connection was there, opening a new one included. */
-  totalMs: number;
-  /** The part of it that was spent in the queue because every connection was in use: others are crowded out. */
-  queuedMs: number;
-}
-
 export interface DatabaseOptions {
   /** The login that works for one tenant at a time. */
   url: string;
@@ -82,8 +78,8 @@ export interface DatabaseOptions {
 const kernelShare = 0.3;
 
 export class Database {
-  readonly pool: pg.Pool;
-  readonly kernelPool: pg.Pool;
+  readonly pool: ConnectionPool;
+  readonly kernelPool: ConnectionPool;
   readonly #signer: TenantSigner;
   readonly #onError: (error: unknown) => void;
   readonly #onTransaction: DatabaseOptions['onTransaction'];
@@ -122,19 +118,19 @@ export class Database {
   /** One statement in its own transaction, context and all in one round trip. */
   async statement<Row extends object>(context: TransactionContext, statement: Sql): Promise<Row[]> {
     const opening = await this.#contextStatement(context);
-    const { client, wait } = await this.#connect(context);
+    const { pool, client, wait } = await this.#connect(context);
     const connectedAt = performance.now();
     const unwatch = watchConnection(client, context, this.#silenceMs);
     try {
       const rows = await queryBatch<Row>(client, [opening, statement]);
-      client.release();
+      pool.release(client);
       return rows;
     } catch (error) {
       // PostgreSQL has rolled the message back as one transaction; only a broken connection is left to be dropped.
-      const broken = toDatabaseError(error);
-      this.#signer.noteFailure(broken);
-      client.release(isSluiceError(broken) && broken.code === 'database_unavailable' ? broken : undefined);
-      throw broken;
+      const failure = toDatabaseError(error, context);
+      this.#noteFailure(failure);
+      pool.release(client, isAway(failure));
+      throw failure;
     } finally {
       unwatch();
       this.#onTransaction?.({ waitMs: wait.totalMs, totalMs: performance.now() - connectedAt });
@@ -155,7 +151,7 @@ export class Database {
       await this.#contextStatement(context),
       ...(first ? [first] : []),
     ];
-    const { client, wait } = await this.#connect(context);
+    const { pool, client, wait } = await this.#connect(context);
     const connectedAt = performance.now();
     const afterCommit: (() => void)[] = [];
     const unwatch = watchConnection(client, context, this.#silenceMs);
@@ -163,13 +159,14 @@ export class Database {
       const firstRows = await queryBatch<First>(client, opening);
       const result = await work(transactionOn(client, { role: context.role, afterCommit, wait }), firstRows);
       await commit(client);
-      client.release();
+      pool.release(client);
       this.#runAfterCommit(afterCommit);
       return result;
     } catch (error) {
-      await rollBackAndRelease(client);
-      const failure = toDatabaseError(error);
-      this.#signer.noteFailure(failure);
+      const failure = toDatabaseError(error, context);
+      this.#noteFailure(failure);
+      const isUsable = await rollBack(client);
+      pool.release(client, !isUsable || isAway(failure));
       throw failure;
     } finally {
       unwatch();
@@ -185,7 +182,7 @@ export class Database {
       values: [channel, payloads],
       query_timeout: 5_000,
     };
-    await this.kernelPool.query(query);
+    await this.#outside(this.kernelPool, query);
   }
 
   /**
@@ -209,34 +206,40 @@ export class Database {
       // A connection that has fallen silent must not block the rescuer.
       query_timeout: 2_000,
     };
-    const ask = (pool: pg.Pool) => pool.query<{ name: string; ended: boolean }>(query);
+    const ask = (pool: ConnectionPool) => this.#outside<{ name: string; ended: boolean }>(pool, query);
     const [kernels, tenants] = await Promise.allSettled([ask(this.kernelPool), ask(this.pool)]);
-    if (kernels.status === 'rejected') throw toDatabaseError(kernels.reason);
+    if (kernels.status === 'rejected') throw kernels.reason;
     // Connections of tenants may have rested through a cut, each costs a try to find that out, and a rescue must not
     // wait for all of them: the next one asks again.
-    const found = [kernels, tenants].flatMap((one) => (one.status === 'fulfilled' ? one.value.rows : []));
+    const found = [kernels, tenants].flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
     return [...new Set(found.filter(({ ended }) => ended).map(({ name }) => name))];
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.pool.end(), this.kernelPool.end()]);
+    await Promise.all([this.pool.close(), this.kernelPool.close()]);
   }
 
-  #openPool(options: DatabaseOptions, url: string, maxConnections: number): pg.Pool {
-    const pool = new pg.Pool({
-      connectionString: url,
-      application_name: options.applicationName,
-      max: maxConnections,
-      connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
-      idleTimeoutMillis: 30_000,
-      keepAlive: true,
-      types: columnTypes,
-    });
-    // An idle connection that dies (server restart) is replaced by the pool; unheard, the event would end the process.
-    pool.on('error', this.#onError);
-    // A connection in use has no listener of the pool's; the statement that runs or comes next reports the error.
-    pool.on('connect', (client) => client.on('error', () => {}));
-    return pool;
+  #openPool(options: DatabaseOptions, url: string, maxConnections: number): ConnectionPool {
+    const { applicationName, connectTimeoutMs = 10_000 } = options;
+    const shared = { applicationName, connectTimeoutMs, types: columnTypes, onError: this.#onError };
+    return new ConnectionPool({ ...shared, url, maxConnections });
+  }
+
+  async #outside<Row extends object>(pool: ConnectionPool, query: pg.QueryConfig): Promise<Row[]> {
+    try {
+      return await pool.query<Row>(query);
+    } catch (error) {
+      this.#noteFailure(error);
+      throw error;
+    }
+  }
+
+  #noteFailure(failure: unknown): void {
+    this.#signer.noteFailure(failure);
+    if (!isReadOnlyServer(failure)) return;
+    // Both logins lead to the same server: without this, every resting connection would cost a request to find out.
+    this.pool.renew();
+    this.kernelPool.renew();
   }
 
   async #readSigningKey(): Promise<Buffer> {
@@ -261,18 +264,15 @@ export class Database {
     });
   }
 
-  async #connect({ role }: TransactionContext): Promise<{ client: pg.PoolClient; wait: ConnectionWait }> {
+  async #connect({ role, tenantId = '', turn = tenantId }: TransactionContext) {
     const pool = role === 'sluice_kernel' ? this.kernelPool : this.pool;
-    const isFull = pool.waitingCount > 0 || (pool.idleCount === 0 && pool.totalCount >= pool.options.max);
     const startedAt = performance.now();
     try {
-      const client = await pool.connect();
-      const totalMs = performance.now() - startedAt;
-      return { client, wait: { totalMs, queuedMs: isFull ? totalMs : 0 } };
+      return { pool, ...(await pool.connect(turn)) };
     } catch (error) {
       // Failed waits are the longest, so they count too.
       this.#onTransaction?.({ waitMs: performance.now() - startedAt, totalMs: 0 });
-      throw toDatabaseError(error);
+      throw error;
     }
   }
 
@@ -351,14 +351,19 @@ async function commit(client: pg.ClientBase): Promise<void> {
   }
 }
 
-async function rollBackAndRelease(client: pg.PoolClient): Promise<void> {
+/** False when not even a rollback gets through: the connection is gone, so is the transaction. */
+async function rollBack(client: pg.ClientBase): Promise<boolean> {
   try {
     await client.query('rollback');
-    client.release();
-  } catch (error) {
-    // Not even a rollback gets through: the connection is gone, so is the transaction. Drop it from the pool.
-    client.release(error instanceof Error ? error : true);
+    return true;
+  } catch {
+    return false;
   }
+}
+
+/** A connection that shows this is dropped, even if it still responds: it leads to a server that is of no use. */
+function isAway(failure: unknown): boolean {
+  return isSluiceError(failure) && failure.code === 'database_unavailable';
 }
 
 /**

@@ -1,9 +1,10 @@
 import pg from 'pg';
 import { databaseErrors } from './db-errors.ts';
+import { assertWritable } from './pool/writable.ts';
 
 /** A connection of its own that holds an advisory lock for as long as it lives, and listens on a channel. */
 export interface GuardConnection {
-  /** Throws when the connection no longer responds. */
+  /** Throws when the connection no longer responds, or its server has become read-only. */
   ping(): Promise<void>;
   onEnd(listener: () => void): void;
   close(): Promise<void>;
@@ -28,6 +29,7 @@ export async function openGuardConnection(options: GuardOptions): Promise<GuardC
   });
   const ask = (text: string, values: string[] = []) =>
     answeredWithin(client.query<{ pid: number }>(text, values), options.answerWithinMs);
+  const askWritable = () => answeredWithin(assertWritable(client), options.answerWithinMs);
   // What goes wrong is told by the end of the connection, or by the statement that runs.
   client.on('error', () => {});
   try {
@@ -38,6 +40,7 @@ export async function openGuardConnection(options: GuardOptions): Promise<GuardC
       await client.end();
       return null;
     }
+    await askWritable();
     client.on('notification', ({ payload }) => options.onNotification(payload ?? ''));
     await ask('select pg_advisory_lock($1)', [options.lockKey]);
     await ask(`listen ${options.channel}`);
@@ -46,7 +49,7 @@ export async function openGuardConnection(options: GuardOptions): Promise<GuardC
     throw error;
   }
   return {
-    ping: async () => void (await ask('select 1')),
+    ping: askWritable,
     onEnd: (listener) => void client.once('end', listener),
     close: () => client.end().catch(() => {}),
   };

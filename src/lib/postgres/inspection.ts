@@ -7,6 +7,8 @@ import { groupRoles } from './roles.ts';
 export interface ServerFacts {
   versionNumber: number;
   version: string;
+  /** A replica, or a server whose transactions are read-only by default. */
+  isReadOnly: boolean;
   /** The database's clock minus this process's, taken in the middle of the round trip. */
   clockDifferenceMs: number;
 }
@@ -40,9 +42,15 @@ export async function withConnection<T>(url: string, work: (client: pg.Client) =
 
 export async function readServerFacts(client: pg.Client): Promise<ServerFacts> {
   const before = Date.now();
-  const { rows } = await client.query<{ number: string; version: string; now_ms: string }>(
+  const { rows } = await client.query<{
+    number: string;
+    version: string;
+    is_read_only: boolean;
+    now_ms: string;
+  }>(
     `select current_setting('server_version_num') as number,
             current_setting('server_version') as version,
+            current_setting('transaction_read_only') = 'on' as is_read_only,
             extract(epoch from clock_timestamp()) * 1000 as now_ms`,
   );
   const middle = (before + Date.now()) / 2;
@@ -50,6 +58,7 @@ export async function readServerFacts(client: pg.Client): Promise<ServerFacts> {
   return {
     versionNumber: Number(row?.number),
     version: row?.version ?? 'unknown',
+    isReadOnly: row?.is_read_only ?? false,
     clockDifferenceMs: Math.round(Number(row?.now_ms) - middle),
   };
 }

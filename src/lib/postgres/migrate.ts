@@ -1,17 +1,22 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
 import { bug, defineErrors, invalid, transient } from '../errors.ts';
 import { packageDir } from '../package-dir.ts';
 import { withOwner } from './client.ts';
+import { runConcurrently } from './concurrent-migration.ts';
 import { quoteLiteral } from './sql.ts';
 
 /**
  * Numbered migrations (`0001_name.up.sql`, `0001_name.down.sql`), each in one transaction under a transaction-level
- * advisory lock: any number of processes may start at once, and a pooler in transaction mode is no obstacle. A
- * migration whose first line is `-- optional: <feature>` may be taken down alone; that is remembered, so that the
- * next start does not undo the operator's decision.
+ * advisory lock: any number of processes may start at once, and a pooler in transaction mode is no obstacle. A line
+ * `-- next transaction` ends a transaction and begins another, so that a long check does not keep a table locked. What
+ * comes before the last of them may run again after an interruption and must then change nothing. A migration whose
+ * first line is `-- optional: <feature>` may be taken down alone; that is remembered, so that the next start does not
+ * undo the operator's decision. One whose first line is `-- concurrently` builds indexes on tables in use, outside of a
+ * transaction.
  */
 export interface Migration {
   version: number;
@@ -20,6 +25,8 @@ export interface Migration {
   up: string;
   down: string;
   checksum: string;
+  /** Its statements run one by one, outside of a transaction. */
+  isConcurrent: boolean;
 }
 
 export interface MigrationReport {
@@ -73,8 +80,31 @@ export async function migrateUp(
         applied.push(labelOf(migration));
       }
     }
+    await showRowsToOwner(client);
     return { applied, reverted: [], version: await readVersion(client) };
   });
+}
+
+/**
+ * The policy by which the owner reads all rows names the owner, so after a change of owner, or a restore under another
+ * one, it has to name the new one.
+ */
+async function showRowsToOwner(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ table: string }>(`
+    select t.polrelid::regclass::text as "table"
+      from pg_policy t
+      join pg_class c on c.oid = t.polrelid
+     where t.polname = 'tenant_rows'
+       and to_regprocedure('show_rows_to_owner(regclass)') is not null
+       and pg_has_role(c.relowner, 'usage')
+       and not exists (select
+                         from pg_policy o
+                        where o.polrelid = c.oid
+                          and o.polname = 'owner_rows'
+                          and o.polroles = array[c.relowner])`);
+  for (const { table } of rows) {
+    await inLockedTransaction(client, () => client.query('select show_rows_to_owner($1)', [table]));
+  }
 }
 
 /** Takes down one optional feature, or every migration above `to` (default: only the newest one). */
@@ -150,6 +180,7 @@ async function readMigration(dir: string, file: string): Promise<Migration> {
     up,
     down,
     checksum: createHash('sha256').update(up).digest('hex'),
+    isConcurrent: up.startsWith('-- concurrently\n'),
   };
 }
 
@@ -159,8 +190,11 @@ function labelOf(migration: Migration): string {
 
 /** Any fixed number; it only has to differ from other programs' in the same database. */
 const migrationLock = 735_110_442;
+const concurrentLock = migrationLock + 1;
 
-const maxTries = 20;
+const maxTries = 60;
+/** Whoever waits for a table's lock makes everybody after it wait: a migration gives up soon, and tries again. */
+const lockTimeout = '2s';
 
 /** Beside work in progress a migration may want tables in another order than the work does: then it begins anew. */
 async function inLockedTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
@@ -168,20 +202,22 @@ async function inLockedTransaction<T>(client: pg.Client, work: () => Promise<T>)
     try {
       return await tryLockedTransaction(client, work);
     } catch (error) {
-      if (!isDeadlock(error) || attempt === maxTries) throw error;
+      if (!isLockTrouble(error) || attempt === maxTries) throw error;
+      await setTimeout(250);
     }
   }
 }
 
-function isDeadlock(error: unknown): boolean {
+/** A deadlock, or a lock that did not come in time. */
+function isLockTrouble(error: unknown): boolean {
   const { code, cause } = error as { code?: unknown; cause?: unknown };
-  return code === '40P01' || (cause instanceof Error && isDeadlock(cause));
+  return code === '40P01' || code === '55P03' || (cause instanceof Error && isLockTrouble(cause));
 }
 
 async function tryLockedTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
   await client.query(
     `begin; set local statement_timeout = 0; set local lock_timeout = 0;
-     select pg_advisory_xact_lock(${migrationLock})`,
+     select pg_advisory_xact_lock(${migrationLock}); set local lock_timeout = '${lockTimeout}'`,
   );
   try {
     const result = await work();
@@ -211,31 +247,59 @@ async function applyOne(
   client: pg.Client,
   { migration, known, wanted }: { migration: Migration; known: Migration[]; wanted: string[] },
 ): Promise<boolean> {
-  return inLockedTransaction(client, async () => {
+  const isWanted = async () => {
     const rows = await readRows(client);
     refuseNewerSchema(rows, known);
-    const row = rows.find((candidate) => candidate.version === migration.version);
-    if (row?.state === 'up') {
-      if (row.checksum !== migration.checksum) {
-        throw migrationErrors.raise.migration_changed(
-          `Migration ${labelOf(migration)} differs from what was applied`,
-        );
-      }
-      return false;
-    }
-    if (row?.state === 'down' && migration.feature !== null && !wanted.includes(migration.feature))
-      return false;
-    await runFile(client, labelOf(migration), migration.up);
+    return mustRun(migration, { rows, wanted });
+  };
+  if (migration.isConcurrent) return applyConcurrently(client, migration, isWanted);
+  const parts = migration.up.split(/^-- next transaction$/m);
+  for (const part of parts) {
+    const isApplied = await inLockedTransaction(client, async () => {
+      if (!(await isWanted())) return false;
+      await named(migration, () => client.query(part));
+      if (part === parts.at(-1)) await record(client, migration, 'up');
+      return true;
+    });
+    if (!isApplied) return false;
+  }
+  return true;
+}
+
+/** Whoever comes second waits for the first to end, and repeats what is safe to repeat. */
+async function applyConcurrently(
+  client: pg.Client,
+  migration: Migration,
+  isWanted: () => Promise<boolean>,
+): Promise<boolean> {
+  if (!(await inLockedTransaction(client, isWanted))) return false;
+  await named(migration, () => runConcurrently(client, { text: migration.up, lockKey: concurrentLock }));
+  return inLockedTransaction(client, async () => {
+    if (!(await isWanted())) return false;
     await record(client, migration, 'up');
     return true;
   });
+}
+
+function mustRun(
+  migration: Migration,
+  { rows, wanted }: { rows: MigrationRow[]; wanted: string[] },
+): boolean {
+  const row = rows.find((candidate) => candidate.version === migration.version);
+  if (row?.state === 'up') {
+    if (row.checksum === migration.checksum) return false;
+    throw migrationErrors.raise.migration_changed(
+      `Migration ${labelOf(migration)} differs from what was applied`,
+    );
+  }
+  return row?.state !== 'down' || migration.feature === null || wanted.includes(migration.feature);
 }
 
 async function revertOne(client: pg.Client, migration: Migration, remember: boolean): Promise<boolean> {
   return inLockedTransaction(client, async () => {
     const row = (await readRows(client)).find((candidate) => candidate.version === migration.version);
     if (row?.state !== 'up') return false;
-    await runFile(client, labelOf(migration), migration.down);
+    await named(migration, () => client.query(migration.down));
     if (remember) await record(client, migration, 'down');
     else await client.query('delete from schema_migrations where version = $1', [migration.version]);
     return true;
@@ -267,13 +331,15 @@ function refuseNewerSchema(rows: MigrationRow[], known: Migration[]): void {
   );
 }
 
-async function runFile(client: pg.Client, label: string, text: string): Promise<void> {
+/** Says which migration failed. */
+async function named(migration: Migration, run: () => Promise<unknown>): Promise<void> {
   try {
-    await client.query(text);
+    await run();
   } catch (error) {
-    throw migrationErrors.raise.migration_failed(`Migration ${label} failed: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw migrationErrors.raise.migration_failed(
+      `Migration ${labelOf(migration)} failed: ${(error as Error).message}`,
+      { cause: error },
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 import { PGlite, type Transaction } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { afterAll, beforeAll } from 'vitest';
+import { statementsOf } from '../../../src/lib/postgres/concurrent-migration.ts';
 import type { DatabaseRole, Tx } from '../../../src/lib/postgres/db.ts';
 import { readMigrations } from '../../../src/lib/postgres/migrate.ts';
 import { groupRoles } from '../../../src/lib/postgres/roles.ts';
@@ -23,7 +24,10 @@ export function usePglite(): PgliteDatabase {
   beforeAll(async () => {
     pglite = await PGlite.create({ extensions: { vector } });
     for (const role of groupRoles) await pglite.exec(`create role ${role} nologin noinherit`);
-    for (const { up } of await readMigrations()) await pglite.exec(up);
+    for (const { up, isConcurrent } of await readMigrations()) {
+      // One statement at a time: several at once are one transaction.
+      for (const part of isConcurrent ? statementsOf(up) : [up]) await pglite.exec(part);
+    }
     // Compiled in this process: on a busy machine that alone takes half a minute.
   }, 240_000);
   afterAll(() => pglite?.close());

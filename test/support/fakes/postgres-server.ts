@@ -53,7 +53,7 @@ async function startEmbeddedServer(): Promise<TestServer> {
 }
 
 /** Where Debian keeps the newest PostgreSQL, or null. */
-function findSystemPostgres(): string | null {
+export function findSystemPostgres(): string | null {
   const root = '/usr/lib/postgresql';
   if (!existsSync(root)) return null;
   const versions = readdirSync(root)
@@ -157,7 +157,7 @@ export async function createDatabase(serverUrl: string, name: string, template?:
 }
 
 /** PostgreSQL refuses to run as root: the Debian user `postgres`, when we are root. */
-function unprivilegedUser(): { uid: number; gid: number } | undefined {
+export function unprivilegedUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const uid = Number(execFileSync('id', ['-u', 'postgres'], { encoding: 'utf8' }));
   const gid = Number(execFileSync('id', ['-g', 'postgres'], { encoding: 'utf8' }));

@@ -6,6 +6,8 @@ import { createConnection, createServer, type NetConnectOpts, type Socket } from
  */
 export interface TcpProxy {
   readonly port: number;
+  /** New connections lead there from now on; those that are open stay where they are. */
+  pointTo(target: NetConnectOpts): void;
   /** Connections that are open and not silent. */
   readonly size: number;
   /** Cuts one connection on both sides; false when there is none. `pick` chooses among so many. */
@@ -35,7 +37,8 @@ interface Traps {
   textsToLose: { text: string; resolve: () => void }[];
 }
 
-export async function startTcpProxy(target: NetConnectOpts): Promise<TcpProxy> {
+export async function startTcpProxy(firstTarget: NetConnectOpts): Promise<TcpProxy> {
+  let target = firstTarget;
   const links = new Set<Link>();
   const traps: Traps = { commitsToLose: [], textsToLose: [] };
   const listener = createServer((client) => {
@@ -49,6 +52,9 @@ export async function startTcpProxy(target: NetConnectOpts): Promise<TcpProxy> {
   const choose = (pick: Pick): Link | null => flowing()[pick(flowing().length)] ?? null;
   return {
     port: typeof address === 'object' && address ? address.port : 0,
+    pointTo(next) {
+      target = next;
+    },
     get size() {
       return flowing().length;
     },

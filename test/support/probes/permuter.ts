@@ -140,7 +140,7 @@ class Lane {
   constructor(url: string) {
     this.db = new Database({ url, applicationName: 'permuted', maxConnections: 1 });
     for (const pool of [this.db.pool, this.db.kernelPool]) {
-      pool.on('connect', (client) => this.#gate(client));
+      pool.driver.on('connect', (client) => this.#gate(client));
     }
   }
 

@@ -1,4 +1,4 @@
-import { decideRetry, type RetryPolicy } from '../../../src/kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy } from '../../../src/kernel/jobs/run/retry.ts';
 
 /** The delays of a policy until it gives up, with the jitter's coin showing `random` every time. */
 export function delaysOf(policy: RetryPolicy, random = 0.5): number[] {

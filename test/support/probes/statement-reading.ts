@@ -5,7 +5,12 @@ import type { Sql } from '../../../src/lib/postgres/sql.ts';
 export interface Reading {
   rows: number;
   scans: string[];
+  /** A plan does not show what a function of ours reads: PostgreSQL's own counts of the transaction do. */
+  callsFunction: boolean;
 }
+
+/** Functions of PostgreSQL that return rows; all others are ours. */
+const builtIn = /^(unnest|jsonb?_|string_to_|generate_)/;
 
 class RolledBack extends Error {}
 
@@ -14,12 +19,14 @@ export async function readingOf(
   db: Database,
   { context, work }: { context: TransactionContext; work: (tx: Tx) => Promise<unknown> },
 ): Promise<Reading> {
-  const reading: Reading = { rows: 0, scans: [] };
+  const reading: Reading = { rows: 0, scans: [], callsFunction: false };
   // Compiling a plan is left out, as in the product.
   const running = db.transaction(
     { ...context, settings: { ...context.settings, jit: 'off' } },
     async (tx) => {
+      const before = await countsOf(tx);
       await work(explaining(tx, (plan) => addScans(plan, reading)));
+      if (reading.callsFunction) addInner(reading, { before, after: await countsOf(tx) });
       throw new RolledBack();
     },
   );
@@ -33,6 +40,7 @@ interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
   'Index Name'?: string;
+  'Function Name'?: string;
   'Actual Rows': number;
   'Actual Loops': number;
   'Rows Removed by Filter'?: number;
@@ -74,5 +82,37 @@ function addScans(node: PlanNode, reading: Reading): void {
     reading.rows += Math.round((node['Actual Rows'] + removed) * node['Actual Loops']);
     reading.scans.push(`${node['Node Type']} on ${source}`);
   }
+  const called = node['Function Name'];
+  if (called !== undefined && !builtIn.test(called)) reading.callsFunction = true;
   for (const inner of node.Plans ?? []) addScans(inner, reading);
+}
+
+interface TableCounts {
+  name: string;
+  sequential: number;
+  rows: number;
+}
+
+/** Of this session: earlier transactions may be in it. The signing key of tenants is one row in its own table. */
+async function countsOf(tx: Tx): Promise<TableCounts[]> {
+  const { rows } = await tx.client.query<TableCounts>(
+    `select relname as name, seq_scan::int as sequential,
+            (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows
+       from pg_stat_xact_user_tables
+      where relname <> 'tenant_signing'`,
+  );
+  return rows;
+}
+
+function addInner(
+  reading: Reading,
+  { before, after }: { before: readonly TableCounts[]; after: readonly TableCounts[] },
+): void {
+  const counts = new Map(before.map((row) => [row.name, row]));
+  for (const { name, sequential, rows } of after) {
+    const had = counts.get(name) ?? { sequential: 0, rows: 0 };
+    if (rows === had.rows && sequential === had.sequential) continue;
+    reading.rows += rows - had.rows;
+    reading.scans.push(`${sequential > had.sequential ? 'Seq Scan' : 'Index Scan'} on ${name}`);
+  }
 }

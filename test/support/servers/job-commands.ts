@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { claimMany, renewStatement } from '../../../src/kernel/jobs/lease-store.ts';
-import { cancel, dispatch, getJob, pause, requeue, resume } from '../../../src/kernel/jobs/service.ts';
+import {
+  cancel,
+  dispatch,
+  getJob,
+  pause,
+  requeue,
+  resume,
+} from '../../../src/kernel/jobs/dispatch/service.ts';
+import { claimMany, claimOneStatement, renewStatement } from '../../../src/kernel/jobs/lease/lease-store.ts';
 import type { ClaimedJob, Outcome, SliceResult } from '../../../src/kernel/jobs/types.ts';
 import { isSluiceError } from '../../../src/lib/errors.ts';
 import { databaseErrors } from '../../../src/lib/postgres/db-errors.ts';
@@ -137,21 +144,15 @@ async function dispatchSubject(model: Model, world: World, n: number): Promise<v
 
 function claimIn(
   world: World,
-  { workerId, limit, jobId, struck }: { workerId: string; limit: number; jobId?: string; struck: boolean },
+  { workerId, limit, jobId }: { workerId: string; limit: number; jobId?: string },
 ) {
   const { tenantId, deps } = world;
-  const scope = jobId === undefined ? {} : { jobId };
-  const wish = {
-    workerId,
-    pipelines: ['probe'],
-    limit,
-    leaseMs,
-    tenantLimit: 1_000,
-    tenantId,
-    struck,
-    ...scope,
-  };
-  return deps.db.kernel((tx) => claimMany(tx, wish));
+  const terms = { workerId, leaseMs, tenantLimit: 1_000, tenantId };
+  return deps.db.kernel((tx) =>
+    jobId === undefined
+      ? claimMany(tx, { ...terms, pipelines: ['probe'], limit })
+      : tx.rows<ClaimedJob>(claimOneStatement({ ...terms, jobId })),
+  );
 }
 
 async function claimOne(model: Model, world: World, n: number): Promise<void> {
@@ -159,10 +160,8 @@ async function claimOne(model: Model, world: World, n: number): Promise<void> {
   const job = pickJob(model, n, canBe);
   if (!job) return;
   const { id: workerId } = await livingWorker(model, world, n);
-  // Seldom with the wrong flag: a struck job must not be claimed among others.
-  const struck = n % 7 === 0 ? job.strikes.length === 0 : job.strikes.length > 0;
-  const claimed = await claimIn(world, { workerId, limit: 1, jobId: job.jobId, struck });
-  if (!model.isClaimable(job, struck)) {
+  const claimed = await claimIn(world, { workerId, limit: 1, jobId: job.jobId });
+  if (!canBe(job)) {
     expect(claimed, 'a job that cannot be claimed').toEqual([]);
     model.refuseClaim(job);
     return;
@@ -175,7 +174,7 @@ async function claimAny(model: Model, world: World, n: number): Promise<void> {
   const { id: workerId } = await livingWorker(model, world, n);
   const limit = 1 + (n % 3);
   const claimable = model.jobs.filter((job) => model.isClaimable(job, false));
-  const claimed = await claimIn(world, { workerId, limit, struck: false });
+  const claimed = await claimIn(world, { workerId, limit });
   expect(claimed).toHaveLength(Math.min(limit, claimable.length));
   for (const { jobId } of claimed) expect(claimable.map((job) => job.jobId)).toContain(jobId);
   take(model, world, claimed, workerId);
@@ -339,7 +338,6 @@ async function claimAndCrash(model: Model, world: World, n: number): Promise<voi
   const worst = claimable.sort((a, b) => b.strikes.length - a.strikes.length)[0];
   if (!worst) return;
   const { id: workerId } = await livingWorker(model, world, n);
-  const struck = worst.strikes.length > 0;
-  take(model, world, await claimIn(world, { workerId, limit: 1, jobId: worst.jobId, struck }), workerId);
+  take(model, world, await claimIn(world, { workerId, limit: 1, jobId: worst.jobId }), workerId);
   await crashHolder(model, world, 1);
 }

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { markLostWorkers, rescueLeases } from '../../../src/kernel/jobs/worker-store.ts';
+import { markLostWorkers, rescueLeases } from '../../../src/kernel/jobs/lease/worker-store.ts';
 import { type Model, type ModelWorker, maxStrikes, pick } from '../worlds/job-model.ts';
 import { leaseMs, type World } from '../worlds/job-world.ts';
 

@@ -24,6 +24,8 @@ export function useDatabase(): TestDatabase {
   let db: Database | undefined;
   beforeAll(async () => {
     await createDatabase(serverUrl, name, inject('templateDatabase'));
+    // As every start does: a clone is another database than its template, so its event log begins an era.
+    await queryOnce(ownerUrl, 'select ensure_event_era()');
     // A test may ask for a thousand transactions at once: on a busy machine the last of them waits for long.
     const connectTimeoutMs = 60_000;
     db = new Database({ url: appUrl, applicationName: 'sluice-test', maxConnections: 10, connectTimeoutMs });

@@ -27,6 +27,7 @@ export function testItemHouse(db: Database, options: Partial<ItemHouseOptions> =
     globalPendingEnabled: true,
     maxUploadBytes: 100 * 1024 * 1024,
     maxOpenItems: 1_000_000,
+    jobRetentionDays: 90,
     ingestFolder: null,
     ...options,
   });

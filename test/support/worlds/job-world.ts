@@ -3,15 +3,16 @@ import pg from 'pg';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { LeaseKeeper } from '../../../src/kernel/jobs/lease-keeper.ts';
+import { Quotas } from '../../../src/kernel/jobs/dispatch/quotas.ts';
+import type { JobsDeps } from '../../../src/kernel/jobs/dispatch/service.ts';
+import { LeaseKeeper } from '../../../src/kernel/jobs/lease/lease-keeper.ts';
+import { deregisterWorker, registerWorker } from '../../../src/kernel/jobs/lease/worker-store.ts';
 import { JobMetrics } from '../../../src/kernel/jobs/metrics.ts';
 import { PipelineRegistry } from '../../../src/kernel/jobs/pipeline-registry.ts';
-import { Quotas } from '../../../src/kernel/jobs/quotas.ts';
-import type { JobsDeps } from '../../../src/kernel/jobs/service.ts';
-import { type SliceEnd, SliceRunner } from '../../../src/kernel/jobs/slice-runner.ts';
+import { Settler } from '../../../src/kernel/jobs/run/settler.ts';
+import { type SliceEnd, SliceRunner } from '../../../src/kernel/jobs/run/slice-runner.ts';
 import type { ClaimedJob, Pipeline, Slice, SliceResult } from '../../../src/kernel/jobs/types.ts';
 import { WakeUp } from '../../../src/kernel/jobs/wake-up.ts';
-import { deregisterWorker, registerWorker } from '../../../src/kernel/jobs/worker-store.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { newTenant, type TestDatabase } from './database.ts';
 import type { ModelJob } from './job-model.ts';
@@ -128,7 +129,7 @@ export class World {
 
   /** Starts a slice of a claimed job with the product's own runner; it stays open until the test ends it. */
   start(job: ClaimedJob, workerId: string): OpenSlice {
-    const end = this.#runnerOf(workerId).run(job);
+    const end = this.#runnerOf(workerId).run({ job, askedAtMs: performance.now() });
     if (!this.#opened) throw new Error('The runner did not start the slice');
     const open = { ...this.#opened, job, workerId, end };
     this.#opened = null;
@@ -146,7 +147,17 @@ export class World {
         this.#opened = { slice, finish, fail };
       });
     const registry = new PipelineRegistry([{ ...probePipeline(), advance: hold, cleanUp: hold }]);
-    const runner = new SliceRunner({ db, keeper, registry, wake, logger, metrics, leaseMs, workerId });
+    const runner = new SliceRunner({
+      db,
+      keeper,
+      settler: new Settler({ db, leaseMs }),
+      registry,
+      wake,
+      logger,
+      metrics,
+      leaseMs,
+      workerId,
+    });
     this.#runners.set(workerId, runner);
     return runner;
   }

@@ -18,8 +18,8 @@ import type {
 } from '../../../src/ingest/knowledge/sources/source.ts';
 import { insertKb, insertSource } from '../../../src/ingest/knowledge/store.ts';
 import type { KbKey } from '../../../src/ingest/knowledge/types.ts';
+import { cancel, dispatch, pause, resume } from '../../../src/kernel/jobs/dispatch/service.ts';
 import type { Kernel, KernelOptions } from '../../../src/kernel/jobs/kernel.ts';
-import { cancel, dispatch, pause, resume } from '../../../src/kernel/jobs/service.ts';
 import type { Job, Pipeline } from '../../../src/kernel/jobs/types.ts';
 import { CircuitBreakers } from '../../../src/kernel/limits/circuit-breaker.ts';
 import { newId } from '../../../src/lib/ids.ts';

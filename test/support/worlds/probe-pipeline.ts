@@ -1,4 +1,4 @@
-import { unexpectedOutcome } from '../../../src/kernel/jobs/slice-runner.ts';
+import { unexpectedOutcome } from '../../../src/kernel/jobs/run/slice-runner.ts';
 import type { Outcome, Pipeline, Slice, SliceResult } from '../../../src/kernel/jobs/types.ts';
 import { sql } from '../../../src/lib/postgres/sql.ts';
 

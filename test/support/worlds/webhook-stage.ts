@@ -1,9 +1,11 @@
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll } from 'vitest';
+import type { Elections } from '../../../src/kernel/elections/elections.ts';
 import { WakeUp } from '../../../src/kernel/jobs/wake-up.ts';
 import { createEndpoint, type EndpointWithSecret } from '../../../src/kernel/webhooks/service.ts';
 import type { WebhookOptions, Webhooks } from '../../../src/kernel/webhooks/webhooks.ts';
 import { newTenant, type TestDatabase } from './database.ts';
+import { testElections } from './elections.ts';
 import { eventually } from './kernel.ts';
 import { testWebhookDeps, testWebhooks } from './webhooks.ts';
 
@@ -22,14 +24,25 @@ export interface DeliveryRow {
 /** Senders of webhooks in this process, as many as two workers would have, and tenants with endpoints. */
 export function useWebhookStage(database: TestDatabase, options: Partial<WebhookOptions> = {}) {
   const registry = new Registry();
-  const running: Webhooks[] = [];
+  const running: { webhooks: Webhooks; elections: Elections }[] = [];
   beforeAll(() => {
     const wake = new WakeUp(database.db);
-    running.push(testWebhooks(database.db, { registry, wake, ...options }));
-    running.push(testWebhooks(database.db, { wake, ...options }));
-    for (const { dispatcher } of running) dispatcher.start();
+    for (const shared of [{ registry }, {}]) {
+      const webhooks = testWebhooks(database.db, { ...shared, wake, ...options });
+      const elections = testElections(database.db);
+      elections.start();
+      webhooks.dispatcher.start(elections.office('webhooks'));
+      running.push({ webhooks, elections });
+    }
   });
-  afterAll(() => Promise.all(running.map(({ dispatcher }) => dispatcher.stop(5_000))));
+  afterAll(() =>
+    Promise.all(
+      running.map(async ({ webhooks, elections }) => {
+        await webhooks.dispatcher.stop(5_000);
+        await elections.stop();
+      }),
+    ),
+  );
   return { registry, ...webhookTables(database) };
 }
 
@@ -53,7 +66,7 @@ export function webhookTables(database: TestDatabase) {
   }
   function deliveriesOf({ webhookId }: { webhookId: string }): Promise<DeliveryRow[]> {
     return database.owner<DeliveryRow>(
-      'select * from webhook_deliveries where webhook_id = $1 order by event_xid, event_id',
+      'select * from webhook_deliveries where webhook_id = $1 order by event_id',
       [webhookId],
     );
   }

@@ -128,12 +128,14 @@ function IngestPanel({ job }: { job: ItemJob }) {
   if (ingest === undefined) return null;
   return (
     <Panel title="Reading the file">
-      <p className="dim">
-        Rows were written in batches that grew as long as the database was fast enough. At the end:{' '}
-        {plural(Number(ingest.rows), 'row')} per batch, {ingest.reason}.
-      </p>
-      {history === null ? null : (
+      {history === null ? (
+        <p className="dim">The file is small: its rows were written together with the job, in one batch.</p>
+      ) : (
         <>
+          <p className="dim">
+            Rows were written in batches that grew as long as the database was fast enough. At the end:{' '}
+            {plural(Number(ingest.rows), 'row')} per batch, {ingest.reason}.
+          </p>
           <LineChart label="Rows per batch while the file came in" unit="rows" series={history.sizes} />
           <LineChart
             label="How long an insert took against its target"

@@ -8,7 +8,7 @@ import { listTenantTables, readLoginFacts, readServerFacts } from '../../../lib/
 import { readMigrations } from '../../../lib/postgres/migrate.ts';
 import { groupRoles, tenantRoles } from '../../../lib/postgres/roles.ts';
 import { readSchemaStateAs } from '../../../lib/postgres/schema-state.ts';
-import { countUnboundSecrets, listDrift, listOrphans } from './store.ts';
+import { countUnboundSecrets, listDrift, listOrphans, readNewestEra } from './store.ts';
 
 export interface Finding extends Verdict {
   check: string;
@@ -44,7 +44,13 @@ function remedyFor(error: unknown): string {
 const oldestVersion = 150_000;
 
 export async function checkServer(client: pg.Client): Promise<Verdict> {
-  const { version, versionNumber } = await readServerFacts(client);
+  const { version, versionNumber, isReadOnly } = await readServerFacts(client);
+  if (isReadOnly) {
+    return failed(
+      `PostgreSQL ${version} responds, but accepts no writes: it is a replica, or default_transaction_read_only is on`,
+      'Let DATABASE_URL lead to the primary, or make this server accept writes; Sluice waits for that by itself.',
+    );
+  }
   if (versionNumber >= oldestVersion) return ok(`PostgreSQL ${version} responds`);
   return failed(
     `The server is PostgreSQL ${version}; Sluice needs 15 or newer`,
@@ -210,6 +216,20 @@ export async function checkVacuum(client: pg.Client): Promise<Verdict> {
     `Dead rows cannot be removed because of ${named.join(', and of ')}`,
     blockers.map(({ remedy }) => remedy).join('; '),
   );
+}
+
+export async function checkEventLog(client: pg.Client): Promise<Verdict> {
+  const era = await readNewestEra(client);
+  if (!era) {
+    return failed('The event log has no era', 'Run `sluice migrate up` with the owner’s DATABASE_URL.');
+  }
+  if (!era.isCurrent) {
+    return warn(
+      'The database was restored or recovered, or its standby was promoted, since events were written',
+      'The next event begins a new era of the log: positions from before continue, lost ones are refused.',
+    );
+  }
+  return ok(`The event log has counted as one since ${era.beganAt.toISOString()} (${era.reason})`);
 }
 
 export async function checkOrphans(client: pg.Client): Promise<Verdict> {

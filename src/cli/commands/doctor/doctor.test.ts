@@ -58,6 +58,7 @@ test('a sound installation passes every check', async () => {
     'clock',
     'dead rows',
     'vacuum',
+    'event log',
     'orphans',
     'counters',
     'secret hosts',
@@ -127,6 +128,23 @@ test('dead rows are reported by table, with the command that removes them', asyn
     remedy: expect.stringContaining('vacuum (analyze) bloated'),
   });
   expect(code).toBe(0);
+});
+
+test('a database that was restored is reported until the log has begun a new era', async () => {
+  const other = `update event_eras set incarnation = 'another:cluster' where era = (select max(era) from event_eras)`;
+  await database.owner(other);
+  const { code, findings } = await examine({ DATABASE_URL: database.ownerUrl });
+  expect(findings.get('event log')).toMatchObject({
+    state: 'warn',
+    message: expect.stringContaining('restored or recovered'),
+  });
+  expect(code).toBe(0);
+  await database.owner('select ensure_event_era()');
+  const later = await examine({ DATABASE_URL: database.ownerUrl });
+  expect(later.findings.get('event log')).toMatchObject({
+    state: 'ok',
+    message: expect.stringContaining('another cluster'),
+  });
 });
 
 test('whatever holds vacuum back is named, with the command that ends it', async () => {
@@ -219,4 +237,22 @@ test('bad configuration, storage and database each fail their own check', async 
   expect(rest.code).toBe(1);
   for (const finding of rest.findings.values())
     if (finding.state === 'failed') expect(finding.remedy).not.toBe('');
+});
+
+test('a server that accepts no writes fails the check of the database, with what to do', async () => {
+  const name = new URL(database.ownerUrl).pathname.slice(1);
+  const set = (value: string) =>
+    database.owner(`alter database ${name} set default_transaction_read_only = ${value}`);
+  await set('on');
+  try {
+    const { code, findings } = await examine({ DATABASE_URL: database.ownerUrl });
+    expect(findings.get('database')).toMatchObject({
+      state: 'failed',
+      message: expect.stringContaining('accepts no writes'),
+      remedy: expect.stringContaining('Let DATABASE_URL lead to the primary'),
+    });
+    expect(code).toBe(1);
+  } finally {
+    await set('off');
+  }
 });

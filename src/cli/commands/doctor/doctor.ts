@@ -13,6 +13,7 @@ import {
   checkClock,
   checkCounters,
   checkDeadRows,
+  checkEventLog,
   checkKernelLogin,
   checkMigrations,
   checkOrphans,
@@ -111,6 +112,7 @@ async function examineHouses(ownerUrl: string): Promise<Finding[]> {
 
 async function examineRows(kernelUrl: string): Promise<Finding[]> {
   return [
+    await runCheck('event log', () => withConnection(kernelUrl, checkEventLog)),
     await runCheck('orphans', () => withConnection(kernelUrl, checkOrphans)),
     await runCheck('counters', () => withConnection(kernelUrl, checkCounters)),
     await runCheck('secret hosts', () => withConnection(kernelUrl, checkSecretHosts)),

@@ -26,6 +26,25 @@ const ownerships = [
   { table: 'scrape_references', key: 'source', owner: 'scrape_sources' },
 ] as const;
 
+export interface NewestEra {
+  beganAt: Date;
+  reason: string;
+  /** Whether transaction ids still mean what they meant when it began. */
+  isCurrent: boolean;
+}
+
+export function readNewestEra(client: pg.Client): Promise<NewestEra | null> {
+  return seeingEveryTenant(client, async () => {
+    const { rows } = await client.query<NewestEra>(
+      `select began_at as "beganAt", reason, coalesce(event_incarnation() = incarnation, true) as "isCurrent"
+         from event_eras
+        order by era desc
+        limit 1`,
+    );
+    return rows[0] ?? null;
+  });
+}
+
 /** Walks each index from owner to owner instead of reading all rows. */
 export function listOrphans(client: pg.Client): Promise<Orphans[]> {
   return seeingEveryTenant(client, () => readOrphans(client));

@@ -14,8 +14,8 @@ import type { ProbePayload } from '../../../../test/support/worlds/probe-pipelin
 import { SseStreams } from '../../../api/sse.ts';
 import { eventRoutes } from '../../../kernel/events/routes.ts';
 import type { RouteModule } from '../../../kernel/http/route.ts';
+import { dispatch } from '../../../kernel/jobs/dispatch/service.ts';
 import { jobRoutes } from '../../../kernel/jobs/routes.ts';
-import { dispatch } from '../../../kernel/jobs/service.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
 import { statsRoutes } from '../../../kernel/stats/routes.ts';
 import { createAuthenticator } from '../../../kernel/tenancy/service.ts';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { KickoffReport } from '../../../kernel/jobs/kickoff.ts';
+import type { KickoffReport } from '../../../kernel/jobs/run/kickoff.ts';
 import { jobStatuses } from '../../../kernel/jobs/types.ts';
 import type { queueState } from '../../../kernel/jobs/views.ts';
 import { addClientFlags, type Client, connectClient } from '../../client/client.ts';

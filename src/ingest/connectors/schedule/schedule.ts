@@ -1,4 +1,4 @@
-import type { JobsDeps } from '../../../kernel/jobs/service.ts';
+import type { JobsDeps } from '../../../kernel/jobs/dispatch/service.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { dispatchSyncIn } from '../sync/dispatch.ts';

@@ -1,4 +1,4 @@
-import { dispatchIn, type JobsDeps } from '../../../kernel/jobs/service.ts';
+import { dispatchIn, type JobsDeps } from '../../../kernel/jobs/dispatch/service.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Connector, maxRetries, pipelineName } from '../types.ts';

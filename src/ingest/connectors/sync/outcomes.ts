@@ -1,4 +1,4 @@
-import { decideRetry, type RetryPolicy } from '../../../kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy } from '../../../kernel/jobs/run/retry.ts';
 import type { Job, JobFailure, Outcome } from '../../../kernel/jobs/types.ts';
 import type { AirbyteProblem } from '../airbyte/types.ts';
 import { maxRetries } from '../types.ts';

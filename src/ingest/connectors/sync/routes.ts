@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteModule } from '../../../kernel/http/route.ts';
+import { getJob, listJobsPage } from '../../../kernel/jobs/dispatch/service.ts';
 import { jobErrors } from '../../../kernel/jobs/errors.ts';
-import { getJob, listJobsPage } from '../../../kernel/jobs/service.ts';
 import { jobStatuses } from '../../../kernel/jobs/types.ts';
 import { connectorFormParts } from '../form.ts';
 import { pipelineName } from '../types.ts';

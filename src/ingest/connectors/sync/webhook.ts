@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { unparkJob } from '../../../kernel/jobs/shared-store.ts';
+import { unparkJob } from '../../../kernel/jobs/shared/shared-store.ts';
 import { findActive } from '../../../kernel/jobs/store.ts';
 import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
 import { isUsableId } from '../../../kernel/tenancy/types.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from '../../../kernel/jobs/types.ts';
 import { RowNormalizer, type RowNormalizing } from '../../../kernel/rows/normalized-fields.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
-import type { ConnectionWait } from '../../../lib/postgres/db.ts';
+import type { ConnectionWait } from '../../../lib/postgres/pool/connection-pool.ts';
 import { parseExactly } from '../../../lib/rows/exact-json.ts';
 import { collectColumns } from '../../../lib/rows/json-members.ts';
 import type { ParsedRow } from '../../../lib/rows/types.ts';
@@ -17,11 +17,13 @@ import {
   nextIngestState,
 } from '../processing/controllers/ingest-batch.ts';
 import type { Processor } from '../processing/processors/types.ts';
-import { insertItems } from '../store.ts';
+import { type ItemBatch, insertItems } from '../store.ts';
 import type { JobKey, JobSource } from '../types.ts';
 import type { IngestDeps } from './ingest.ts';
 
 const maxInsertTries = 5;
+
+export type PreparedBatch = Pick<ItemBatch, 'firstRowNo' | 'inputs' | 'normalized'>;
 
 /** A processor may define its own normalized fields. */
 export function normalizerOf(processor: Processor, columns: readonly string[] | null): RowNormalizing {
@@ -84,17 +86,42 @@ export class BatchWriter {
   }
 
   async write(rows: readonly ParsedRow[]): Promise<void> {
+    const { jobType } = this.#source;
+    const batch = await this.prepare(rows);
+    const images = imagesIn(rows);
+    await this.writeBy(rows, () =>
+      this.#deps.db.tenant(this.#key.tenantId, async (tx) => {
+        await insertItems(tx, { ...this.#key, jobType, ...batch });
+        if (images.length > 0) await recordImages(tx, { files: this.#deps.files, key: this.#key, images });
+        return tx.wait;
+      }),
+    );
+  }
+
+  /** The rows as they are inserted. Their columns are known from then on. */
+  async prepare(rows: readonly ParsedRow[]): Promise<PreparedBatch> {
     if (this.#source.columns === null) await this.#collectColumns(rows);
+    const inputs = rows.map((row) => row.inputJson);
+    const each = await this.#normalize(inputs);
+    const normalized = each.some((text) => text !== null) ? each : null;
+    return { firstRowNo: rows[0]?.rowNo ?? 1, inputs, normalized };
+  }
+
+  /** `insert` may be called several times; each time it inserts everything or nothing. */
+  async writeBy<Written extends ConnectionWait>(
+    rows: readonly ParsedRow[],
+    insert: () => Promise<Written>,
+  ): Promise<Written> {
     for (let attempt = 1; ; attempt += 1) {
       const startedAtMs = performance.now();
       try {
-        const { totalMs, queuedMs } = await this.#insert(rows);
+        const written = await insert();
         this.#source.written(rows);
         // Waiting is a separate signal: a full pool is not a slow database.
-        const latencyMs = Math.max(0, performance.now() - startedAtMs - totalMs);
-        this.#learn(rows, { latencyMs, poolWaitMs: queuedMs });
+        const latencyMs = Math.max(0, performance.now() - startedAtMs - written.totalMs);
+        this.#learn(rows, { latencyMs, poolWaitMs: written.queuedMs });
         this.#deps.itemMetrics.inserted(latencyMs);
-        return;
+        return written;
       } catch (error) {
         this.#learn(rows, { latencyMs: performance.now() - startedAtMs, poolWaitMs: 0, failed: true });
         if (!isWorthARetry(error) || attempt === maxInsertTries) throw error;
@@ -112,21 +139,6 @@ export class BatchWriter {
       { ...this.#ids(), correlation_id: job.correlationId, ...this.#written, tookMs, batch: next },
       'a file was ingested',
     );
-  }
-
-  async #insert(rows: readonly ParsedRow[]): Promise<ConnectionWait> {
-    const { tenantId } = this.#key;
-    const firstRowNo = rows[0]?.rowNo ?? 1;
-    const inputs = rows.map((row) => row.inputJson);
-    const each = await this.#normalize(inputs);
-    const normalized = each.some((text) => text !== null) ? each : null;
-    const images = imagesIn(rows);
-    const { jobType } = this.#source;
-    return this.#deps.db.tenant(tenantId, async (tx) => {
-      await insertItems(tx, { ...this.#key, jobType, firstRowNo, inputs, normalized });
-      if (images.length > 0) await recordImages(tx, { files: this.#deps.files, key: this.#key, images });
-      return tx.wait;
-    });
   }
 
   async #collectColumns(rows: readonly ParsedRow[]): Promise<void> {

@@ -1,25 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Files } from '../../../kernel/files/types.ts';
 import type { Workbooks } from '../../../kernel/files/workbooks.ts';
-import type { JobsDeps } from '../../../kernel/jobs/service.ts';
-import { insertHiddenJob, revealJob } from '../../../kernel/jobs/shared-store.ts';
+import type { JobsDeps } from '../../../kernel/jobs/dispatch/service.ts';
+import { insertHiddenJob, revealJob } from '../../../kernel/jobs/shared/shared-store.ts';
+import { dispatchStatement } from '../../../kernel/jobs/store.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
 import type { BeforeCommit, Role } from '../../../kernel/tenancy/types.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Logger } from '../../../lib/log.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import type { ParsedRow } from '../../../lib/rows/types.ts';
 import type { OpenWorkbook } from '../../../lib/rows/xlsx/workbook-readers.ts';
-import { itemErrors } from '../errors.ts';
 import type { ItemMetrics } from '../metrics.ts';
 import { initialIngestState } from '../processing/controllers/ingest-batch.ts';
 import type { Processor } from '../processing/processors/types.ts';
 import { takeBack } from '../service.ts';
-import { analyzeItems, endIngest, insertItemJob, readItemRoom, saveControllers } from '../store.ts';
+import { analyzeItems, endIngest, insertItemJob, insertItemsAtOnce } from '../store.ts';
 import { type ItemBounds, type JobKey, type JobSource, pipelineName } from '../types.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { type ChoiceDeps, chooseAtLast, chooseForRows, refuseEarly, type Wish } from './choose-processor.ts';
 import type { ItemFields, ItemSource } from './form.ts';
+import type { ItemRoom } from './item-room.ts';
 import { openSource } from './job-source.ts';
 
 export interface IngestDeps extends JobsDeps, ChoiceDeps {
@@ -28,7 +30,7 @@ export interface IngestDeps extends JobsDeps, ChoiceDeps {
   bounds: ItemBounds;
   workerId: string;
   logger: Logger;
-  maxOpenItems: number;
+  room: ItemRoom;
   files: Files;
   workbooks: Workbooks;
   maxUploadBytes: number;
@@ -67,7 +69,7 @@ export async function ingestFile<Result>(
   const stop = deps.itemMetrics.ingestSeconds.startTimer();
   await refuseEarly(deps, wishOf(request));
   await deps.quotas.assertRoom(request.tenantId);
-  await assertItemRoom(deps, request.tenantId);
+  await deps.room.assertRoom(request.tenantId);
   const openWorkbook = openerFor(deps, request);
   const source = await openSource({ ...deps, openWorkbook }, request);
   try {
@@ -102,13 +104,69 @@ async function ingestSource<Result>(
   { opened, finish }: { opened: Opened; finish: (written: WrittenJob) => Promise<Result> },
 ): Promise<Result> {
   const { bounds } = deps;
-  const first = await opened.source.read(initialIngestState(bounds).rows, bounds.ingestMaxBatchBytes);
+  const wanted = initialIngestState(bounds).rows;
+  const first = await opened.source.read(wanted, bounds.ingestMaxBatchBytes);
   const key = { tenantId: request.tenantId, jobId: newId() };
+  if (first === null || first.length >= wanted || opened.source.jobType === 'image') {
+    return ingestInBatches(deps, request, { key, opened, batches: [first], finish });
+  }
+  const second = await opened.source.read(wanted, bounds.ingestMaxBatchBytes);
+  if (second !== null) {
+    return ingestInBatches(deps, request, { key, opened, batches: [first, second], finish });
+  }
+  request.signal?.throwIfAborted();
+  return ingestAtOnce(deps, request, { key, opened, rows: first, finish });
+}
+
+type Finish<Result> = (written: WrittenJob) => Promise<Result>;
+
+/** A file that has been read to its end already: nothing has to be hidden, and nothing is written twice. */
+async function ingestAtOnce<Result>(
+  deps: IngestDeps,
+  request: NewItemJob,
+  { key, opened, rows, finish }: { key: JobKey; opened: Opened; rows: ParsedRow[]; finish: Finish<Result> },
+): Promise<Result> {
+  const { tenantId, jobId } = key;
+  const { userId, role: userRole } = request;
+  const { jobType } = opened.source;
+  const writer = new BatchWriter(deps, { key: { ...key, userId }, ...opened });
+  const batch = await writer.prepare(rows);
+  const told = await describeJob(deps, request, { opened, writer });
+  const insert = async (tx: Tx): Promise<Job> => {
+    const job = await tx.find<Job>(dispatchStatement(tenantId, { ...newJob(key, request), jobId }));
+    if (!job) throw new Error(`Job ${jobId} could not be inserted: its id is taken`);
+    await insertItemsAtOnce(tx, { ...key, ...told, jobType, userId, userRole }, batch);
+    return job;
+  };
+  return finish({
+    fields: request.fields(),
+    reveal: async (beforeCommit) => {
+      const { job } = await writer.writeBy(rows, () =>
+        deps.db.tenant(tenantId, async (tx) => {
+          const made = await insert(tx);
+          await beforeCommit?.(tx, made);
+          tx.afterCommit(() => announce(deps, key, rows.length));
+          return { job: made, ...tx.wait };
+        }),
+      );
+      writer.logEnd(job);
+      return job;
+    },
+  });
+}
+
+/** The job becomes visible when all batches are written. */
+async function ingestInBatches<Result>(
+  deps: IngestDeps,
+  request: NewItemJob,
+  ingest: { key: JobKey; opened: Opened; batches: (ParsedRow[] | null)[]; finish: Finish<Result> },
+): Promise<Result> {
+  const { key, opened, batches, finish } = ingest;
   let isRevealed = false;
   try {
     // Inside the try: its COMMIT may have succeeded although the response was lost.
     await openHidden(deps, request, { key, opened });
-    const writer = await writeAll(deps, request, { key, opened, first });
+    const writer = await writeAll(deps, request, { key, opened, batches });
     request.signal?.throwIfAborted();
     const told = await describeJob(deps, request, { opened, writer });
     return await finish({
@@ -142,16 +200,10 @@ async function takeBackLater({ db, files, logger }: IngestDeps, key: JobKey): Pr
   }
 }
 
-const retryAfterSeconds = 60;
-
-/** Backpressure: a tenant with too many open rows is refused before its file is read. */
-async function assertItemRoom({ db, maxOpenItems }: IngestDeps, tenantId: string): Promise<void> {
-  const { open, limit } = await db.tenant(tenantId, (tx) => readItemRoom(tx, { tenantId, maxOpenItems }));
-  if (open < limit) return;
-  throw itemErrors.raise.items_quota_exceeded(
-    `The tenant has ${open} open rows, and may have ${limit}; come back in ${retryAfterSeconds} s`,
-    { retryAfterSeconds, details: { open, limit } },
-  );
+/** An items job in the kernel's words. */
+function newJob({ jobId }: JobKey, { userId, ipAddress }: Pick<NewItemJob, 'userId' | 'ipAddress'>) {
+  const owner = { createdBy: userId, userId, ipAddress };
+  return { pipeline: pipelineName, subjectId: jobId, maxRetries: 0, shared: true, ...owner };
 }
 
 async function openHidden(
@@ -160,18 +212,9 @@ async function openHidden(
   { key, opened }: { key: JobKey; opened: Opened },
 ): Promise<void> {
   const { tenantId, jobId } = key;
-  const { userId, role, ipAddress, file } = request;
+  const { userId, role, file } = request;
   await deps.db.tenant(tenantId, async (tx) => {
-    await insertHiddenJob(tx, tenantId, {
-      jobId,
-      pipeline: pipelineName,
-      subjectId: jobId,
-      maxRetries: 0,
-      shared: true,
-      createdBy: userId,
-      userId,
-      ipAddress,
-    });
+    await insertHiddenJob(tx, tenantId, { ...newJob(key, request), jobId });
     await insertItemJob(tx, {
       ...key,
       jobType: opened.source.jobType,
@@ -190,16 +233,17 @@ async function openHidden(
 async function writeAll(
   deps: IngestDeps,
   request: NewItemJob,
-  { key, opened, first }: { key: JobKey; opened: Opened; first: ParsedRow[] | null },
+  { key, opened, batches }: { key: JobKey; opened: Opened; batches: (ParsedRow[] | null)[] },
 ): Promise<BatchWriter> {
   const { source } = opened;
   const writer = new BatchWriter(deps, { key: { ...key, userId: request.userId }, ...opened });
+  const [first = null, ...read] = batches;
   let rows = first;
   while (rows !== null) {
     request.signal?.throwIfAborted();
     // The next rows are parsed while these are written; a failure of either is reported once both have ended.
     const [next, written] = await Promise.allSettled([
-      source.read(writer.state.rows, deps.bounds.ingestMaxBatchBytes),
+      read.shift() ?? source.read(writer.state.rows, deps.bounds.ingestMaxBatchBytes),
       writer.write(rows),
     ]);
     if (next.status === 'rejected') throw next.reason;
@@ -220,7 +264,8 @@ async function describeJob(
   const { jobType } = opened.source;
   const { processor, options } = await chooseAtLast(deps, wishOf(request), { ...opened, jobType });
   const fileName = opened.source.describe();
-  return { columns: [...writer.columns], fileName, processor: processor.name, options };
+  const controllers = { ingest: writer.describe() };
+  return { columns: [...writer.columns], fileName, processor: processor.name, options, controllers };
 }
 
 async function reveal(
@@ -231,17 +276,19 @@ async function reveal(
   if (writer.rows >= rowsWorthStatistics) await deps.db.tenant(key.tenantId, analyzeItems);
   const revealed = await deps.db.tenant(key.tenantId, async (tx) => {
     await endIngest(tx, key, told);
-    await saveControllers(tx, key, { ingest: writer.describe() });
     const job = await revealJob(tx, key);
     // Upkeep removed it as abandoned: this process must have looked dead for minutes.
     if (!job) throw new Error(`The ingest of job ${key.jobId} was removed in the meantime`);
     await beforeCommit?.(tx, job);
-    tx.afterCommit(() => {
-      deps.wake.announce('jobs', 'events');
-      deps.metrics.jobsQueued.inc({ pipeline: pipelineName });
-    });
+    tx.afterCommit(() => announce(deps, key, writer.rows));
     return job;
   });
   writer.logEnd(revealed);
   return revealed;
+}
+
+function announce({ wake, metrics, room }: IngestDeps, { tenantId }: JobKey, rows: number): void {
+  room.taken(tenantId, rows);
+  wake.announce('jobs', 'events');
+  metrics.jobsQueued.inc({ pipeline: pipelineName });
 }

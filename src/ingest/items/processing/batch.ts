@@ -1,12 +1,13 @@
 import { jobErrors } from '../../../kernel/jobs/errors.ts';
-import { finishSharedJob, lockStatus, parkJob, unparkJob } from '../../../kernel/jobs/shared-store.ts';
+import { finishSharedJob, lockStatus, parkJob, unparkJob } from '../../../kernel/jobs/shared/shared-store.ts';
 import type { JobStatus } from '../../../kernel/jobs/types.ts';
 import { clamp } from '../../../lib/numbers.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { resultKeysOf } from '../export/rows.ts';
-import { addResultColumns, type MovedCounts, moveItemCounts } from '../store.ts';
+import { lockItemCounts, type MovedCounts, moveItemCounts } from '../store.ts';
 import {
   type CountDelta,
+  type Counts,
   type ItemChange,
   type ItemJob,
   type ItemStatus,
@@ -43,17 +44,20 @@ export async function closeBatch(
   end: BatchEnd,
 ): Promise<{ isLast: boolean; status: JobStatus | null }> {
   const { job, changes, fresh } = end;
-  const columns = newColumns(job, changes);
-  if (columns.length > 0) await addResultColumns(tx, job, columns);
   const delta = end.delta ?? deltaOf(changes, end.from ?? 'PROCESSING');
-  const counts = await moveItemCounts(tx, job, { delta, fresh });
-  if (counts !== null && changes.length > 0) await reportIfDue(tx, { ...end, counts });
+  const resultColumns = newColumns(job, changes);
+  const report = changes.length > 0 ? { report: end.controllers } : {};
+  const counts = await moveItemCounts(tx, job, { delta, fresh, resultColumns, ...report });
+  if (counts === null) throw notRunning(job);
+  await reportIfDue(tx, { ...end, counts });
+  // Ending the job is a gate of its own: a job that does not run, or is not paused, cannot end.
+  if (changes.length > 0 && (await finish(tx, job, counts))) return { isLast: true, status: 'success' };
   const status = await lockStatus(tx, job);
   const isOpen = status === 'running' || (status === 'paused' && end.needsRunning !== true);
   // Nothing is committed for a canceled or erased job.
-  if (counts === null || !isOpen) throw notRunning(job);
+  if (!isOpen) throw notRunning(job);
   await comeBackFor(tx, job, changes);
-  return { isLast: changes.length > 0 && (await finish(tx, job, counts)), status };
+  return { isLast: false, status };
 }
 
 /** A worker that found nothing parked the job until our locks expire; retries are due earlier. */
@@ -77,11 +81,12 @@ const minParkMs = 50;
  */
 export async function parkUntilDue(tx: Tx, report: BatchReport): Promise<'idle' | 'finished'> {
   const { job } = report;
-  const counts = await moveItemCounts(tx, job, { delta: {} });
+  const counts = await lockItemCounts(tx, job);
   const waitMs = await readNextDue(tx, job);
   // The last item may have ended without anybody seeing it.
   if (counts !== null && waitMs === null && isDone(counts)) {
-    await reportIfDue(tx, { ...report, counts });
+    const moved = await moveItemCounts(tx, job, { delta: {}, report: report.controllers });
+    if (moved !== null) await reportIfDue(tx, { ...report, counts: moved });
     if (await finish(tx, job, counts)) return 'finished';
   }
   await parkJob(tx, job, clamp(waitMs ?? maxParkMs, { min: minParkMs, max: maxParkMs }));
@@ -106,11 +111,11 @@ function endedName(status: ItemStatus): `ended.${ItemStatus}` {
   return `ended.${status}`;
 }
 
-const isDone = ({ pending, processing }: MovedCounts) => pending + processing === 0;
+const isDone = ({ pending, processing }: Counts) => pending + processing === 0;
 
-async function finish(tx: Tx, job: ItemJob, counts: MovedCounts): Promise<boolean> {
+async function finish(tx: Tx, job: ItemJob, counts: Counts & Partial<MovedCounts>): Promise<boolean> {
   if (!isDone(counts)) return false;
-  const { unreported: _told, reportAgeMs: _age, ...counters } = counts;
+  const { told: _told, ...counters } = counts;
   return (await finishSharedJob(tx, job, counters)) !== null;
 }
 

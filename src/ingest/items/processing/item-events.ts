@@ -1,13 +1,7 @@
 import { appendEvent } from '../../../kernel/events/store.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { type MovedCounts, markReported } from '../store.ts';
+import type { MovedCounts } from '../store.ts';
 import type { ItemStatus, JobKey, Unreported } from '../types.ts';
-
-/**
- * Events of items are summaries: at most one of each type per job in this time, and the rest with the last item. One
- * event per item would double what a fast processor has to write.
- */
-const everyMs = 2_000;
 
 export interface ReportedJob {
   job: JobKey & { userId: string };
@@ -15,24 +9,23 @@ export interface ReportedJob {
 }
 
 /**
- * Reports what happened since the last event. Unreported changes are stored in the row of the counts and change with
- * them: whichever worker reports them, every item is reported once.
+ * Reports what happened since the last event, if an event is due. Unreported changes are stored in the row of the
+ * counts and change with them: whichever worker reports them, every item is reported once.
  */
 export async function reportIfDue(
   tx: Tx,
   { job, correlationId, counts, controllers }: ReportedJob & { counts: MovedCounts; controllers: object },
 ): Promise<void> {
-  const isEnd = counts.pending + counts.processing === 0;
-  const isDue = counts.reportAgeMs === null || counts.reportAgeMs >= everyMs;
-  if (!isEnd && !isDue) return;
-  const ended = pick(counts.unreported, 'ended.');
-  const retried = pick(counts.unreported, 'retried.');
+  if (counts.told === null) return;
+  const ended = pick(counts.told, 'ended.');
+  const retried = pick(counts.told, 'retried.');
   const left = { total: counts.total, open: counts.pending + counts.processing };
   const about = { job, correlationId };
-  const processed = { counts: ended, ...left, controllers };
+  // Controllers are followed from event to event; a job that ends with its first one has nothing to follow.
+  const isOnly = sumOf(ended ?? {}) === counts.total;
+  const processed = { counts: ended, ...left, ...(isOnly ? {} : { controllers }) };
   if (ended) await append(tx, { ...about, type: 'item.processed', told: processed });
   if (retried) await append(tx, { ...about, type: 'item.retry', told: { by_class: retried, ...left } });
-  await markReported(tx, job, controllers);
 }
 
 export async function reportReprocessed(
@@ -57,6 +50,10 @@ async function append(
     correlationId,
     data: { job_id: jobId, ...told },
   });
+}
+
+function sumOf(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 /** Null: nothing of this kind. */

@@ -1,4 +1,4 @@
-import { readStatus } from '../../../kernel/jobs/shared-store.ts';
+import { readStatus } from '../../../kernel/jobs/shared/shared-store.ts';
 import type { Turn } from '../../../kernel/jobs/types.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Database } from '../../../lib/postgres/db.ts';

@@ -1,4 +1,4 @@
-import { decideRetry, type RetryPolicy } from '../../../kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy } from '../../../kernel/jobs/run/retry.ts';
 import type { ClaimedItem, ItemBounds, ItemChange } from '../types.ts';
 import { type ItemOutcome, ResultJson, sameAsInput } from './processors/types.ts';
 

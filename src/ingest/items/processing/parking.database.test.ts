@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { useItemServer } from '../../../../test/support/servers/item-server.ts';
 import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
-import { getJob } from '../../../kernel/jobs/service.ts';
+import { getJob } from '../../../kernel/jobs/dispatch/service.ts';
 import { defineProcessor } from './processors/custom/define-processor.ts';
 import type { ItemOutcome } from './processors/types.ts';
 

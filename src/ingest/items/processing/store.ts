@@ -15,26 +15,11 @@ const claimedItem = trustedSql(
  */
 const thisMoment = trustedSql('(select clock_timestamp())');
 
-/**
- * For pure processors: the rows stay locked by this transaction, which also finishes them. The gate (is the job
- * running?) is read with it, so that it costs no round trip.
- */
+/** For pure processors: the rows stay locked by this transaction, which also finishes them. */
 export function lockStatement({ tenantId, jobId, limit }: JobKey & { limit: number }) {
   return sql`
-    select ${claimedItem}
-      from job_items
-     where tenant_id = ${tenantId}
-       and job_id = ${jobId}
-       and exists (
-         select from ingestion_jobs g
-          where g.tenant_id = ${tenantId}
-            and g.job_id = ${jobId}
-            and g.status = 'running')
-       and status = 'PENDING'
-       and due_at <= ${thisMoment}
-     order by due_at, id
-     limit ${limit}
-       for update skip locked`;
+    select i.id, i.row_no as "rowNo", i.attempts, i.strategy, i.crashes, i.input_json as "inputJson"
+      from lock_pure_items(${tenantId}, ${jobId}, ${limit}) i`;
 }
 
 export interface ItemClaim extends JobKey {
@@ -157,19 +142,7 @@ export async function finishUnchanged(
   tx: Tx,
   { tenantId, jobId, ids }: JobKey & { ids: readonly number[] },
 ): Promise<void> {
-  await tx.run(sql`
-    update job_items
-       set status = 'DONE',
-           result_json = input_json,
-           error_code = null,
-           last_error = null,
-           attempts = attempts + 1,
-           crashes = 0,
-           due_at = '-infinity',
-           updated_at = clock_timestamp()
-     where tenant_id = ${tenantId}
-       and job_id = ${jobId}
-       and id = any(${ids}::bigint[])`);
+  await tx.run(sql`select finish_unchanged_items(${tenantId}, ${jobId}, ${ids}::bigint[])`);
 }
 
 /** Releases locks whose holder is dead or late: the items are pending again, and each is claimed alone. */

@@ -1,5 +1,5 @@
 import { recordFile, removeFile } from '../../../kernel/files/service.ts';
-import type { BeforeCommit } from '../../../kernel/jobs/service.ts';
+import type { BeforeCommit } from '../../../kernel/jobs/dispatch/service.ts';
 import type { Database, Tx } from '../../../lib/postgres/db.ts';
 import { findFileById, findShownGeneration, listFileDocuments } from '../bases/overview-store.ts';
 import { knowledgeErrors } from '../errors.ts';

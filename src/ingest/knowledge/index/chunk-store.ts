@@ -1,5 +1,5 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
+import { type Sql, sql } from '../../../lib/postgres/sql.ts';
 import { toSnakeCase } from '../../../lib/snake-case.ts';
 import type { GenerationKey, KbKey } from '../types.ts';
 
@@ -8,16 +8,19 @@ export interface StoredChunk {
   contentHash: string;
 }
 
+export function listPresent(tx: Tx, key: GenerationKey, hashes: readonly string[]): Promise<StoredChunk[]> {
+  return tx.rows<StoredChunk>(presentStatement(key, hashes));
+}
+
 /**
  * Which of these texts are already embedded. It makes one index lookup per hash; `offset 0` keeps the planner from
  * scanning the index of the whole generation instead.
  */
-export function listPresent(
-  tx: Tx,
+export function presentStatement(
   { tenantId, kbId, generation }: GenerationKey,
   hashes: readonly string[],
-): Promise<StoredChunk[]> {
-  return tx.rows<StoredChunk>(sql`
+): Sql {
+  return sql`
     select c.chunk_id as "chunkId", wanted as "contentHash"
       from unnest(${hashes}::text[]) wanted,
            lateral (
@@ -27,7 +30,7 @@ export function listPresent(
                 and e.content_hash = wanted
              offset 0) c
      where c.kb_id = ${kbId}
-       and c.generation = ${generation}`);
+       and c.generation = ${generation}`;
 }
 
 export interface NewChunk {

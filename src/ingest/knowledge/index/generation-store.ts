@@ -54,6 +54,20 @@ export function lockGeneration(
        for no key update`);
 }
 
+/**
+ * Locks the generation, and the knowledge base so that it is neither switched nor deleted; others may hold that lock
+ * too. Null: the knowledge base is gone; `none`: it has no such generation.
+ */
+export async function heldGeneration(
+  tx: Tx,
+  { tenantId, kbId, generation }: GenerationKey,
+): Promise<GenerationState | 'none' | null> {
+  const row = await tx.find<{ state: GenerationState | 'none' | null }>(
+    sql`select hold_generation(${tenantId}, ${kbId}, ${generation}) as state`,
+  );
+  return row?.state ?? null;
+}
+
 /** Must run in each transaction that adds or deletes chunks. */
 export async function bumpIndex(tx: Tx, { tenantId, kbId, generation }: GenerationKey): Promise<void> {
   await tx.run(sql`

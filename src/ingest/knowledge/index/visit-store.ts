@@ -1,5 +1,5 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
+import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { DocumentKey, DocumentState, GenerationKey, KbKey, KnowledgeDocument } from '../types.ts';
 
 /** What runs do to documents. The generation must be locked for all of it. */
@@ -22,13 +22,20 @@ export interface KnownRow
   lastJob: string;
 }
 
-/** One index lookup for each URI. The source implies the knowledge base. */
 export function listKnown(
   tx: Tx,
-  { tenantId, generation, sourceId }: GenerationKey & { sourceId: string },
+  key: GenerationKey & { sourceId: string },
   uris: readonly string[],
 ): Promise<KnownRow[]> {
-  return tx.rows<KnownRow>(sql`
+  return tx.rows<KnownRow>(knownStatement(key, uris));
+}
+
+/** One index lookup for each URI. The source implies the knowledge base. */
+export function knownStatement(
+  { tenantId, generation, sourceId }: GenerationKey & { sourceId: string },
+  uris: readonly string[],
+): Sql {
+  return sql`
     select wanted as uri, k.document_id as "documentId", k.content_hash as "contentHash", k.etag,
            k.last_modified as "lastModified", k.last_job as "lastJob"
       from unnest(${uris}::text[]) wanted,
@@ -39,7 +46,7 @@ export function listKnown(
                 and d.generation = ${generation}
                 and d.source_id = ${sourceId}
                 and d.uri_key = sha256(convert_to(wanted, 'UTF8'))
-              limit 1) k`);
+              limit 1) k`;
 }
 
 /** All documents of a source that are not gone, by URI in byte order. */

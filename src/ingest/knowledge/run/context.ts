@@ -16,6 +16,8 @@ export interface RunContext {
   readonly jobId: string;
   /** Only this reference; null: everything. */
   readonly referenceId: string | null;
+  /** The source of the reference, if the run has looked it up when it was opened. */
+  readonly source: KnowledgeSource | null;
   readonly kb: KnowledgeBase;
   readonly key: GenerationKey;
   readonly target: RunTarget;

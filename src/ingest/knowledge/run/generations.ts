@@ -3,13 +3,14 @@ import type { Embedder } from '../embedders/embedder.ts';
 import { knowledgeFailures } from '../errors.ts';
 import {
   countUnseen,
+  heldGeneration,
   insertGeneration,
   listGenerations,
   lockGeneration,
   retireGeneration,
   serveGeneration,
 } from '../index/generation-store.ts';
-import { lockKb, shareKb } from '../store.ts';
+import { lockKb } from '../store.ts';
 import type { Generation, KbKey, KnowledgeBase } from '../types.ts';
 import type { RunTarget } from './checkpoint.ts';
 import type { RunContext } from './context.ts';
@@ -18,13 +19,16 @@ import type { RunContext } from './context.ts';
 export class GenerationGone extends Error {}
 
 /** At the start of each writing transaction: locks knowledge base and generation so that neither disappears. */
-export async function holdGeneration(tx: Tx, { key }: Pick<RunContext, 'key'>): Promise<Generation> {
-  if ((await shareKb(tx, key)) === null) throw kbGone(key);
-  const generation = await lockGeneration(tx, key);
-  if (generation === null || generation.state === 'retired') {
+export async function holdGeneration(
+  tx: Tx,
+  { key }: Pick<RunContext, 'key'>,
+): Promise<'building' | 'serving'> {
+  const held = await heldGeneration(tx, key);
+  if (held === null) throw kbGone(key);
+  if (held !== 'building' && held !== 'serving') {
     throw new GenerationGone(`Generation ${key.generation} of ${key.kbId} is no longer written to`);
   }
-  return generation;
+  return held;
 }
 
 export function kbGone({ kbId }: KbKey): Error {
@@ -55,7 +59,10 @@ export async function chooseGeneration(tx: Tx, choice: Choice): Promise<RunTarge
 }
 
 /** The generation with these settings; a serving one is preferred to one that is being built. */
-export function findFitting(generations: readonly Generation[], fingerprint: string): Generation | undefined {
+export function findFitting<Known extends Pick<Generation, 'fingerprint' | 'state'>>(
+  generations: readonly Known[],
+  fingerprint: string,
+): Known | undefined {
   const fitting = generations.filter((one) => one.state !== 'retired' && one.fingerprint === fingerprint);
   return fitting.find(({ state }) => state === 'serving') ?? fitting[0];
 }

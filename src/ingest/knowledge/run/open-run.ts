@@ -1,13 +1,13 @@
 import type { Slice } from '../../../kernel/jobs/types.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import { findKb } from '../store.ts';
-import type { KbKey, KnowledgeBase } from '../types.ts';
+import type { KbKey, KnowledgeBase, KnowledgeCounters, KnowledgeSource } from '../types.ts';
 import { checkpointOf, countersOf, type RunCheckpoint, type RunTarget, stateOf } from './checkpoint.ts';
 import type { Budget, RunContext } from './context.ts';
 import type { KnowledgeWorkerDeps } from './deps.ts';
-import { chooseGeneration, GenerationGone, kbGone } from './generations.ts';
+import { chooseGeneration, findFitting, GenerationGone, kbGone } from './generations.ts';
 import { GroupSize } from './steps/group-size.ts';
-import { countExpected, saveReason } from './store.ts';
+import { countExpected, openingStatement, type ReferenceOpening, saveReason } from './store.ts';
 
 /** The payload of a run's job. */
 export interface RunPayload {
@@ -25,18 +25,11 @@ export function payloadOf({ payload, subjectId }: Slice['job']): RunPayload {
 
 /** Opens a run at its checkpoint; a run without one is begun. */
 export async function openRun(deps: KnowledgeWorkerDeps, slice: Slice): Promise<RunContext> {
+  const begun = (await beginReference(deps, slice)) ?? (await beginOrContinue(deps, slice));
   const { tenantId, jobId } = slice.job;
-  const { kbId, referenceId, budget } = payloadOf(slice.job);
-  const { job, kb } = await slice.transaction(async (tx, fresh) => {
-    // The run was resumed, so the reason of its pause no longer applies.
-    if (fresh.errorCode === 'budget_exhausted' && fresh.status === 'running')
-      await saveReason(tx, fresh, null);
-    return { job: fresh, kb: await findKb(tx, { tenantId, kbId }) };
-  });
-  if (kb === null) throw kbGone({ tenantId, kbId });
-  const checkpoint = checkpointOf(job);
-  const begun = checkpoint.target ? { checkpoint, target: checkpoint.target } : await begin(deps, slice, kb);
-  const { target } = begun;
+  const { referenceId, budget } = payloadOf(slice.job);
+  const { target, kb } = begun;
+  const { kbId } = kb;
   const embedder = await deps.embedders.get(tenantId, target.embedder);
   if (deps.fingerprintOf(embedder, target.chunker) !== target.fingerprint) {
     throw new GenerationGone(`The embedder of run ${jobId} has changed since the run began`);
@@ -46,6 +39,7 @@ export async function openRun(deps: KnowledgeWorkerDeps, slice: Slice): Promise<
     deps,
     jobId,
     referenceId,
+    source: begun.source,
     kb,
     key: { tenantId, kbId, generation: target.generation },
     target,
@@ -54,8 +48,54 @@ export async function openRun(deps: KnowledgeWorkerDeps, slice: Slice): Promise<
     size: new GroupSize(embedder.limits, { maxTokens: allowed?.maxTokens ?? Number.POSITIVE_INFINITY }),
     budget: allowed,
     checkpoint: begun.checkpoint,
-    counters: countersOf(job),
+    counters: begun.counters,
   };
+}
+
+interface Begun {
+  kb: KnowledgeBase;
+  checkpoint: RunCheckpoint;
+  target: RunTarget;
+  counters: KnowledgeCounters;
+  source: KnowledgeSource | null;
+}
+
+/**
+ * A reference for a generation that fits needs nothing but one look: its run is short, so that its target is stored
+ * with what it writes. Null: the run has to be begun, or was begun before, like that of a whole knowledge base.
+ */
+async function beginReference(deps: KnowledgeWorkerDeps, { job }: Slice): Promise<Begun | null> {
+  const { tenantId } = job;
+  const { kbId, referenceId } = payloadOf(job);
+  if (referenceId === null || Object.keys(job.checkpoint).length > 0) return null;
+  const context = { role: 'sluice_tenant', tenantId } as const;
+  const [row] = await deps.db.statement<ReferenceOpening>(context, openingStatement({ tenantId, kbId }));
+  if (row === undefined) throw kbGone({ tenantId, kbId });
+  const { generations, sourceId, sourceSettings: settings, sourceCreatedAt: createdAt, ...kb } = row;
+  const embedder = await deps.embedders.get(tenantId, kb.embedder);
+  const fingerprint = deps.fingerprintOf(embedder, kb.chunker);
+  const fitting = findFitting(generations, fingerprint);
+  if (fitting === undefined || sourceId === null) return null;
+  const { generation } = fitting;
+  const target = { generation, fingerprint, embedder: kb.embedder, chunker: kb.chunker };
+  const checkpoint = { ...checkpointOf(job), target, docs_expected: 1 };
+  const source = { tenantId, kbId, sourceId, type: 'reference' as const, settings, createdAt };
+  return { kb, checkpoint, target, counters: countersOf(job), source };
+}
+
+async function beginOrContinue(deps: KnowledgeWorkerDeps, slice: Slice): Promise<Begun> {
+  const { tenantId } = slice.job;
+  const { kbId } = payloadOf(slice.job);
+  const { job, kb } = await slice.transaction(async (tx, fresh) => {
+    // The run was resumed, so the reason of its pause no longer applies.
+    if (fresh.errorCode === 'budget_exhausted' && fresh.status === 'running')
+      await saveReason(tx, fresh, null);
+    return { job: fresh, kb: await findKb(tx, { tenantId, kbId }) };
+  });
+  if (kb === null) throw kbGone({ tenantId, kbId });
+  const checkpoint = checkpointOf(job);
+  const begun = checkpoint.target ? { checkpoint, target: checkpoint.target } : await begin(deps, slice, kb);
+  return { ...begun, kb, counters: countersOf(job), source: null };
 }
 
 async function begin(
@@ -75,7 +115,7 @@ async function begin(
         const target = await chooseGeneration(tx, choice);
         const counters = countersOf(job);
         if (target === null) return null;
-        const docs_expected = await countExpected(tx, current);
+        const docs_expected = isReference ? 1 : await countExpected(tx, current);
         return { checkpoint: { ...checkpointOf(job), target, docs_expected }, target, counters };
       },
       (made) => (made ? stateOf(made.checkpoint, made.counters) : {}),

@@ -14,6 +14,7 @@ import type { InFlight } from './steps/in-flight.ts';
 import { commitGroup } from './steps/indexing.ts';
 import { LoadAhead } from './steps/load-ahead.ts';
 import { loadBatches } from './steps/loading.ts';
+import { endReference, isWholeReference } from './steps/reference-end.ts';
 import { sweepOn } from './steps/sweep.ts';
 import { saveReason } from './store.ts';
 import { joinSteps, mapped, splitBefore, type TaskRecord, workflow } from './workflow.ts';
@@ -34,6 +35,8 @@ const [loading, indexing] = splitBefore(workflow.order, 'embed');
 type Advance =
   /** All documents of all sources are committed. */
   | { type: 'loaded' }
+  /** All that a reference has is embedded, and not committed yet. */
+  | { type: 'reference'; embedded: EmbeddedGroup }
   | { type: 'more' }
   | { type: 'wait'; delayMs: number }
   | { type: 'budget'; reason: SluiceError };
@@ -54,6 +57,7 @@ export async function advanceRun(deps: OrchestratorDeps, slice: Slice): Promise<
       if (isKept) deps.stash.put(prepared);
       return goOn;
     }
+    if (advance.type === 'reference') return endReference(context, advance.embedded);
     if (advance.type === 'wait') return { outcome: advance };
     if (advance.type === 'budget') return await rest(context, advance.reason);
     return await sweepOn(context);
@@ -103,12 +107,14 @@ async function load(
   const failure = new AbortController();
   const signal = AbortSignal.any([slice.signal, failure.signal]);
   const embedding = new EmbedStep(context, { signal, inFlight });
+  let whole: EmbeddedGroup | null = null;
   const steps = {
     embed: mapped(withChunks, (chunked) => embedding.run(chunked)),
     index: (embedded: AsyncIterable<EmbeddedGroup>) => indexGroups(context, embedding, embedded),
   };
   try {
-    for await (const _committed of joinSteps(indexing, steps, ahead.until(gate)));
+    for await (const indexed of joinSteps(indexing, steps, ahead.until(gate))) whole = indexed.uncommitted;
+    if (whole !== null) return { type: 'reference', embedded: whole };
     return ahead.isOver() ? { type: 'loaded' } : { type: 'more' };
   } catch (error) {
     slice.signal.throwIfAborted();
@@ -131,15 +137,19 @@ async function* indexGroups(
   context: SliceContext,
   embedding: EmbedStep,
   groups: AsyncIterable<EmbeddedGroup>,
-): AsyncGenerator<Group> {
+): AsyncGenerator<{ group: Group; uncommitted: EmbeddedGroup | null }> {
   for await (const embedded of groups) {
+    if (isWholeReference(context, embedded)) {
+      yield { group: embedded.group, uncommitted: embedded };
+      return;
+    }
     await indexGroup(context, embedding, embedded);
     const { batchId: batch, parts } = embedded.group;
     context.logger.debug(
       { step: 'index', batch, chunk: parts.at(-1)?.chunks.at(-1)?.ordinal },
       'a group is committed',
     );
-    yield embedded.group;
+    yield { group: embedded.group, uncommitted: null };
   }
 }
 

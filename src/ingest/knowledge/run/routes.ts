@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { problems } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../../kernel/http/route.ts';
-import { cancel, type JobsDeps, pause, resume } from '../../../kernel/jobs/service.ts';
+import { cancel, type JobsDeps, pause, resume } from '../../../kernel/jobs/dispatch/service.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
 import { kbKeyOf, kbParams, knowledgeFormParts } from '../bases/form.ts';
 import { planReply, renderRun, renderStarted, runReply, startedRunReply } from '../views.ts';

@@ -1,4 +1,3 @@
-import { jobErrors } from '../../../kernel/jobs/errors.ts';
 import {
   type BeforeCommit,
   type cancel,
@@ -6,7 +5,8 @@ import {
   type JobsDeps,
   type pause,
   type resume,
-} from '../../../kernel/jobs/service.ts';
+} from '../../../kernel/jobs/dispatch/service.ts';
+import { jobErrors } from '../../../kernel/jobs/errors.ts';
 import { findJob } from '../../../kernel/jobs/store.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
 import type { Database, Tx } from '../../../lib/postgres/db.ts';

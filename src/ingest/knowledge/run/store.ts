@@ -1,7 +1,8 @@
 import type { Job, JobStatus } from '../../../kernel/jobs/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
-import type { GenerationKey, KbKey } from '../types.ts';
+import { type Sql, sql } from '../../../lib/postgres/sql.ts';
+import type { RevisionKey } from '../index/chunk-store.ts';
+import type { Generation, GenerationKey, KbKey, KnowledgeBase, KnowledgeSource } from '../types.ts';
 
 /** The run before this one, and the sources that it saw completely. */
 export function findPredecessor(
@@ -17,6 +18,34 @@ export function findPredecessor(
        and j.job_id < ${jobId}
      order by j.job_id desc
      limit 1`);
+}
+
+export interface ReferenceOpening extends KnowledgeBase {
+  /** Without retired ones. */
+  generations: Pick<Generation, 'generation' | 'fingerprint' | 'state'>[];
+  /** Of the source for references; null: none was ever handed over to the knowledge base. */
+  sourceId: string | null;
+  sourceSettings: KnowledgeSource['settings'];
+  sourceCreatedAt: Date;
+}
+
+export function openingStatement({ tenantId, kbId }: KbKey): Sql {
+  return sql`
+    select ${tenantId} as "tenantId", ${kbId} as "kbId", o.name, o.chunker, o.embedder, o.generation,
+           o.created_by as "createdBy", o.created_at as "createdAt", o.updated_at as "updatedAt", o.generations,
+           o.source_id as "sourceId", o.source_settings as "sourceSettings",
+           o.source_created_at as "sourceCreatedAt"
+      from open_reference_run(${tenantId}, ${kbId}) o`;
+}
+
+/** Drops what cancel would restore of these documents; returns the revisions that they no longer use. */
+export function adoptReferences(
+  tx: Tx,
+  { tenantId, kbId, jobId, documentIds }: KbKey & { jobId: string; documentIds: readonly string[] },
+): Promise<RevisionKey[]> {
+  return tx.rows<RevisionKey>(sql`
+    select r.document_id as "documentId", r.revision
+      from adopt_reference_documents(${tenantId}, ${kbId}, ${jobId}, ${documentIds}::uuid[]) r`);
 }
 
 /** Other jobs that may still write to this knowledge base. */

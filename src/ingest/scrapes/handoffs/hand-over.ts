@@ -1,5 +1,5 @@
-import type { JobsDeps } from '../../../kernel/jobs/service.ts';
-import { dispatchManyIn } from '../../../kernel/jobs/service.ts';
+import type { JobsDeps } from '../../../kernel/jobs/dispatch/service.ts';
+import { dispatchManyIn } from '../../../kernel/jobs/dispatch/service.ts';
 import { bringRetryForward } from '../../../kernel/jobs/store.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
@@ -72,6 +72,7 @@ export async function openIn(
     referenceId,
     payloadHash,
     isForced: isChanged,
+    jobId: null,
   }));
   const kbMadeAt = await knowledge.madeAt(tx, { tenantId, kbId });
   const place = { tenantId, source: source.source, kbId, kbMadeAt, scrapeRunId, createdBy };
@@ -160,13 +161,14 @@ async function admit(
   tx: Tx,
   key: { tenantId: string; kbId: string },
 ): Promise<void> {
-  if (await knowledge.admit(tx, key)) return;
+  if ((await knowledge.admit(tx, key)) !== null) return;
   throw scrapeErrors.raise.scrape_kb_missing(
     `There is no knowledge base ${key.kbId} to hand references over to`,
   );
 }
 
-function jobOf({ referenceId, kbId, scrapeRunId, createdBy }: OpenHandoff) {
+/** The job of a hand-off. */
+export function jobOf({ referenceId, kbId, scrapeRunId, createdBy }: OpenHandoff) {
   return {
     pipeline: ingestionPipeline,
     subjectId: referenceId,

@@ -27,6 +27,8 @@ export interface HandoffWish {
   payloadHash: string;
   /** Open it even if the same payload was ingested before: it may have been removed from the index since. */
   isForced: boolean;
+  /** Null: it waits for a job. Else the transaction creates this one, at the first attempt. */
+  jobId: string | null;
 }
 
 /**
@@ -39,65 +41,14 @@ export function openHandoffs(
   tx: Tx,
   place: SourceKey & Pick<OpenHandoff, 'kbId' | 'scrapeRunId' | 'createdBy'> & { kbMadeAt: Date | null },
   wishes: readonly HandoffWish[],
-): Promise<(OpenHandoff & { isNew: boolean })[]> {
+): Promise<(OpenHandoff & { isNew: boolean; jobId: string | null })[]> {
   const { tenantId, source, kbId, kbMadeAt, scrapeRunId, createdBy } = place;
   return tx.rows(sql`
-    with latest as (
-      select i.reference_id, i.payload_hash, i.handoff_id, l.handoff_id as latest_id, coalesce(l.turn, 0) as turn,
-             l.status, l.reason_code, l.kb_id, l.scrape_run_id, l.created_by,
-             coalesce(l.payload_hash = i.payload_hash and l.kb_id = ${kbId} and l.status <> 'failed'
-               and (l.status <> 'completed' or l.updated_at >= ${kbMadeAt})
-               and not i.is_forced, false) as is_same
-        from jsonb_to_recordset(${JSON.stringify(wishes.map(toSnakeCase))}::jsonb) as i (
-               handoff_id uuid, reference_id uuid, payload_hash text, is_forced boolean)
-        left join lateral (
-          select *
-            from ingestion_handoffs h
-           where h.tenant_id = ${tenantId}
-             and h.reference_id = i.reference_id
-           order by h.turn desc
-           limit 1) l on true
-    ), noted as (
-      update ingestion_handoffs h
-         set reason_code = 'unchanged_payload',
-             reason_text = 'A later sync brought the same payload, which is already ingested'
-        from latest l
-       where l.is_same
-         and l.status = 'completed'
-         and h.tenant_id = ${tenantId}
-         and h.handoff_id = l.latest_id
-         and h.status = 'completed'
-         and h.reason_code <> 'unchanged_payload'
-    ), opened as (
-      insert into ingestion_handoffs as h (
-        tenant_id, handoff_id, source, kb_id, reference_id, payload_hash, scrape_run_id, turn, created_by)
-      select ${tenantId}, l.handoff_id, ${source}, ${kbId}, l.reference_id, l.payload_hash, ${scrapeRunId}, l.turn + 1,
-             ${createdBy}
-        from latest l
-       where not l.is_same
-       order by l.reference_id
-      on conflict (reference_id, payload_hash) do update
-         set status = 'queued',
-             reason_code = 'queued_from_scrape',
-             reason_text = null,
-             attempts = 0,
-             job_id = null,
-             kb_id = excluded.kb_id,
-             scrape_run_id = excluded.scrape_run_id,
-             turn = excluded.turn,
-             created_by = excluded.created_by
-      returning h.handoff_id, h.reference_id
-    )
-    select o.handoff_id as "handoffId", o.reference_id as "referenceId", ${scrapeRunId} as "scrapeRunId",
-           ${kbId} as "kbId", ${createdBy} as "createdBy", true as "isNew"
-      from opened o
-     union all
-    select l.latest_id, l.reference_id, l.scrape_run_id::text, l.kb_id, l.created_by,
-           l.scrape_run_id = ${scrapeRunId}::uuid
-      from latest l
-     where l.is_same
-       and l.status = 'queued'
-       and l.reason_code = 'queued_from_scrape'`);
+    select o.handoff_id as "handoffId", o.reference_id as "referenceId", o.scrape_run_id as "scrapeRunId",
+           o.kb_id as "kbId", o.created_by as "createdBy", o.is_new as "isNew", o.job_id as "jobId"
+      from open_ingestion_handoffs(
+        ${tenantId}, ${source}, ${kbId}, ${kbMadeAt}, ${scrapeRunId}, ${createdBy},
+        ${JSON.stringify(wishes.map(toSnakeCase))}) o`);
 }
 
 /**
@@ -147,6 +98,28 @@ export function lockBusyReferences(
         or j.cleanup_open
      order by i.reference_id
        for share of j`);
+}
+
+/** Whether any of these references has an unfinished job, or a hand-off that waits for one. Locks nothing. */
+export async function areBusy(
+  tx: Tx,
+  { tenantId, referenceIds }: { tenantId: string; referenceIds: readonly string[] },
+): Promise<boolean> {
+  const row = await tx.find<{ areBusy: boolean }>(sql`
+    select exists (
+             select
+               from unnest(${referenceIds}::text[]) as i (reference_id)
+               join ingestion_jobs j
+                 on j.tenant_id = ${tenantId} and j.pipeline = 'knowledge' and j.subject_id = i.reference_id
+              where j.status in ('queued', 'running', 'paused', 'failed')
+                 or j.cleanup_open)
+        or exists (
+             select
+               from unnest(${referenceIds}::uuid[]) as i (reference_id)
+               join ingestion_handoffs h on h.tenant_id = ${tenantId} and h.reference_id = i.reference_id
+              where h.status = 'queued'
+                and h.job_id is null) as "areBusy"`);
+  return row?.areBusy ?? false;
 }
 
 /** Stores the jobs of hand-offs. Older payloads of the same reference that still wait end with the same job. */
@@ -252,7 +225,8 @@ export function listLeftHandoffs(
   return tx.rows(sql`
     select h.tenant_id as "tenantId", ${openColumns}
       from ingestion_handoffs h
-     where h.status = 'queued'
+     where h.job_id is null
+       and h.status = 'queued'
        and h.reason_code = 'queued_from_scrape'
        and h.updated_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
      order by h.tenant_id, h.kb_id

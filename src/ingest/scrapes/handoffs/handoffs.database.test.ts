@@ -8,8 +8,8 @@ import {
 } from '../../../../test/support/servers/scrape-server.ts';
 import { useDatabase } from '../../../../test/support/worlds/database.ts';
 import { eventually } from '../../../../test/support/worlds/kernel.ts';
-import { cancel, requeue } from '../../../kernel/jobs/service.ts';
-import { insertJob } from '../../../kernel/jobs/store.ts';
+import { cancel, requeue } from '../../../kernel/jobs/dispatch/service.ts';
+import { dispatchStatement } from '../../../kernel/jobs/store.ts';
 import { newId } from '../../../lib/ids.ts';
 
 const database = useDatabase();
@@ -287,21 +287,23 @@ describe('the job that the database makes', () => {
     await moveJob(claims, made?.job_id ?? '', 'success');
     const twinId = newId();
     await database.db.tenant(tenantId, (tx) =>
-      insertJob(tx, tenantId, {
-        jobId: twinId,
-        pipeline: 'knowledge',
-        subjectId: referenceId,
-        maxRetries: 5,
-        correlationId: handoff?.scrape_run_id ?? '',
-        payload: { kbId: 'kb', referenceId },
-        userId: 'scraper',
-        createdBy: 'scraper',
-      }),
+      tx.run(
+        dispatchStatement(tenantId, {
+          jobId: twinId,
+          pipeline: 'knowledge',
+          subjectId: referenceId,
+          maxRetries: 5,
+          correlationId: handoff?.scrape_run_id ?? '',
+          payload: { kbId: 'kb', referenceId },
+          userId: 'scraper',
+          createdBy: 'scraper',
+        }),
+      ),
     );
     const own = ['job_id', 'status', 'run_at', 'created_at', 'updated_at', 'started_at', 'finished_at'];
     const rows = await database.owner<{ job: object; event: object }>(
       `select to_jsonb(j) - $3::text[] as job,
-              (select to_jsonb(e) - array['event_id', 'xid', 'occurred_at', 'subject'] #- '{data,job_id}'
+              (select to_jsonb(e) - array['event_id', 'xid', 'horizon', 'occurred_at', 'subject'] #- '{data,job_id}'
                  from events e where e.tenant_id = $1 and e.subject = j.job_id::text and e.type = 'job.queued') as event
          from ingestion_jobs j where j.tenant_id = $1 and j.job_id = any($2::uuid[]) order by j.job_id`,
       [tenantId, [made?.job_id, twinId], own],

@@ -1,6 +1,6 @@
 import type { ReferenceReader } from '../../../kernel/house/doors.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
-import { findHandedReference, type HandedReference, listHandedReferences } from './reference-store.ts';
+import { type HandedReference, handedStatement, listHandedReferences } from './reference-store.ts';
 
 /**
  * How knowledge reads references. Several references may have one address, such as entries of a feed. Addresses
@@ -9,11 +9,11 @@ import { findHandedReference, type HandedReference, listHandedReferences } from 
 export function createReferenceReader(db: Database): ReferenceReader {
   return {
     async listReferences({ tenantId, kbId, referenceId, after, limit }) {
-      const rows = await db.tenant(tenantId, async (tx) => {
-        if (referenceId === null) return listHandedReferences(tx, { tenantId, kbId, after, limit });
-        const one = await findHandedReference(tx, { tenantId, kbId, referenceId });
-        return one === null ? [] : [one];
-      });
+      const context = { role: 'sluice_tenant', tenantId } as const;
+      const rows =
+        referenceId === null
+          ? await db.tenant(tenantId, (tx) => listHandedReferences(tx, { tenantId, kbId, after, limit }))
+          : await db.statement<HandedReference>(context, handedStatement({ tenantId, kbId, referenceId }));
       return rows.map(readable);
     },
   };

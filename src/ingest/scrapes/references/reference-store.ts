@@ -1,6 +1,6 @@
 import type { KnownPage } from '../../../kernel/crawl/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
+import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import { toSnakeCase } from '../../../lib/snake-case.ts';
 import type { NewReference, ScrapeReference, SourceKey, SourcePage, TouchedReference } from '../types.ts';
 
@@ -180,17 +180,20 @@ export function listHandedReferences(
      limit ${limit}`);
 }
 
-export function findHandedReference(
-  tx: Tx,
-  { tenantId, kbId, referenceId }: { tenantId: string; kbId: string; referenceId: string },
-): Promise<HandedReference | null> {
-  return tx.find<HandedReference>(sql`
-    select ${handedColumns(kbId)}
-      from scrape_references r
-      join scrape_sources s on s.tenant_id = r.tenant_id and s.source = r.source and s.kb_id = ${kbId}
-     where r.tenant_id = ${tenantId}
-       and r.reference_id = ${referenceId}
-       and r.gone_at is null`);
+/** At most one row: a `HandedReference`. */
+export function handedStatement({
+  tenantId,
+  kbId,
+  referenceId,
+}: {
+  tenantId: string;
+  kbId: string;
+  referenceId: string;
+}): Sql {
+  return sql`
+    select ${referenceId} as "referenceId", r.external_id as "externalId", r.url, r.title, r.content,
+           r.media_type as "mediaType", r.has_same_url as "isSameUrl"
+      from find_handed_reference(${tenantId}, ${kbId}, ${referenceId}) r`;
 }
 
 /** A `HandedReference`, from `scrape_references r`. */

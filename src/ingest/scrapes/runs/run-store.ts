@@ -27,6 +27,25 @@ export async function insertRun(tx: Tx, run: NewRun): Promise<ScrapeRun> {
   return row;
 }
 
+/** A push that begins and ends with this transaction. */
+export async function insertEndedRun(
+  tx: Tx,
+  run: Omit<NewRun, 'jobId' | 'mode'>,
+  counts: RunCounts,
+): Promise<ScrapeRun> {
+  const row = await tx.find<ScrapeRun>(sql`
+    insert into scrape_runs as u (
+      tenant_id, scrape_run_id, source, mode, status, references_persisted, references_created, references_changed,
+      handoff_queued_count, handoff_skipped_count, created_by, started_at, finished_at)
+    values (
+      ${run.tenantId}, ${run.scrapeRunId}, ${run.source}, 'push', 'completed', ${counts.persisted}, ${counts.created},
+      ${counts.changed}, ${counts.queued}, ${counts.skipped}, ${run.createdBy}, transaction_timestamp(),
+      clock_timestamp())
+    returning ${runColumns}`);
+  if (!row) throw new Error(`The row of run ${run.scrapeRunId} was not returned by its own insert`);
+  return row;
+}
+
 export async function saveRunCounts(
   tx: Tx,
   { tenantId, scrapeRunId }: RunKey,

@@ -1,4 +1,4 @@
-import { dispatchIn, type JobsDeps } from '../../../kernel/jobs/service.ts';
+import { dispatchIn, type JobsDeps } from '../../../kernel/jobs/dispatch/service.ts';
 import type { BeforeCommit } from '../../../kernel/tenancy/types.ts';
 import { batchesOf } from '../../../lib/batches.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
@@ -19,6 +19,8 @@ import {
   type SourceKey,
 } from '../types.ts';
 import { type Persisted, persistIn } from './persist.ts';
+import { type Push, pushAtOnce, refuseCrawled } from './push-at-once.ts';
+import { pushLimits } from './push-limits.ts';
 import { finishRun, insertRun, saveRunCounts } from './run-store.ts';
 
 export interface SyncDeps extends HandOverDeps, JobsDeps {}
@@ -35,13 +37,13 @@ export async function sync(
   { references, createdBy }: SyncRequest,
   beforeCommit?: BeforeCommit<ScrapeRun>,
 ): Promise<ScrapeRun> {
+  if (references !== undefined) {
+    const ended = await pushAtOnce(deps, key, { references, createdBy }, beforeCommit);
+    if (ended) return ended;
+  }
   const source = await getSource(deps, key);
   if (source.mode === 'crawl') {
-    if (references !== undefined) {
-      throw scrapeErrors.raise.scrape_body_wrong(
-        `Source ${key.source} is crawled; references cannot be pushed to it`,
-      );
-    }
+    if (references !== undefined) refuseCrawled(source);
     return startCrawl(deps, source, createdBy, beforeCommit);
   }
   if (references === undefined) {
@@ -82,17 +84,6 @@ async function startCrawl(
   });
 }
 
-const transactionLimits = {
-  maxItems: 500,
-  maxSize: 8 * 1024 * 1024,
-  sizeOf: ({ content }: NewReference) => content.length,
-};
-
-interface Push {
-  references: readonly NewReference[];
-  createdBy: string;
-}
-
 async function push(
   deps: SyncDeps,
   { tenantId, source }: ScrapeSource,
@@ -105,7 +96,7 @@ async function push(
   try {
     let counts = noCounts;
     let handoffNotice: string | null = null;
-    for (const batch of batchesOf(inLockOrder(references), transactionLimits)) {
+    for (const batch of batchesOf(inLockOrder(references), pushLimits)) {
       const persisted = await persist(deps, { ...key, createdBy }, batch);
       const handedOver = await handOver(deps, tenantId, persisted.opened);
       const more = { ...persisted.counts, ...handedOver.counts };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { useDatabase } from '../../../../test/support/worlds/database.ts';
 import { adLine, adReport, range, useUploadRuns } from '../../../../test/support/worlds/upload-runs.ts';
-import { cancel } from '../../../kernel/jobs/service.ts';
+import { cancel } from '../../../kernel/jobs/dispatch/service.ts';
 import { failAbandoned, purgeStaging } from '../service.ts';
 import type { Upload } from '../types.ts';
 

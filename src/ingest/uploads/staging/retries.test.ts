@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideRetry, type RetryPolicy } from '../../../kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy } from '../../../kernel/jobs/run/retry.ts';
 import { uploadRetries } from './retries.ts';
 
 /** The delays of a policy until it gives up, when every random number is `random`. */

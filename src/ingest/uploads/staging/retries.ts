@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decideRetry, type RetryPolicy } from '../../../kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy } from '../../../kernel/jobs/run/retry.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 
 /** The retry table of uploads: one policy per class of error. */

@@ -9,7 +9,7 @@ import {
   range,
   useUploadRuns,
 } from '../../../../test/support/worlds/upload-runs.ts';
-import { cancel, pause, resume } from '../../../kernel/jobs/service.ts';
+import { cancel, pause, resume } from '../../../kernel/jobs/dispatch/service.ts';
 import { failAbandoned } from '../service.ts';
 
 const database = useDatabase();

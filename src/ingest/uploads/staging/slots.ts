@@ -1,4 +1,4 @@
-import { unparkJob } from '../../../kernel/jobs/shared-store.ts';
+import { unparkJob } from '../../../kernel/jobs/shared/shared-store.ts';
 import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { freeSlot, listWaitingJobs } from '../store.ts';

@@ -5,10 +5,10 @@ import type { Attempt, Delivery, DeliveryKey, DeliveryStatus, EndpointKey } from
 const deliveryColumns = sql`
   d.tenant_id as "tenantId", d.delivery_id as "deliveryId", d.webhook_id as "webhookId",
   d.event_xid::text as "eventXid", d.event_id as "eventId", d.event_type as "eventType",
+  event_era(d.event_id) as "era",
   (select v.subject
      from events v
     where v.tenant_id = d.tenant_id
-      and v.xid = d.event_xid
       and v.event_id = d.event_id) as "subject",
   d.status, d.attempt_count as "attemptCount", d.last_attempt_at as "lastAttemptAt",
   d.last_status_code as "lastStatusCode", d.last_error as "lastError", d.last_duration_ms as "lastDurationMs",
@@ -117,7 +117,7 @@ export function purgeFinished(tx: Tx, { days, limit }: { days: number; limit: nu
      where ctid = any(array(
        select d.ctid
          from webhook_deliveries d
-        where d.finished_at < (select clock_timestamp()) - ${days} * interval '1 day'
+        where d.finished_at < (select clock_timestamp() - ${days} * interval '1 day')
         limit ${limit}))`);
 }
 

@@ -2,11 +2,14 @@ import type { Logger } from '../../../lib/log.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
 import { Bell } from '../../../lib/timing/bell.ts';
 import { finishedWithin } from '../../../lib/timing/closing.ts';
+import { jittered } from '../../../lib/timing/repeat.ts';
+import type { Office } from '../../elections/office.ts';
 import type { WakeUp } from '../../jobs/wake-up.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { DueDelivery, Lease } from '../types.ts';
+import { listDue } from './due.ts';
 import { fanOutOnce } from './fan-out.ts';
-import { leaseLanes, listFirstDeliveries, lockDueEndpoints } from './lane-store.ts';
+import { leaseLanes, lockDueEndpoints } from './lane-store.ts';
 import { type SenderDeps, sendDelivery } from './sender.ts';
 import { returnLane, settleDelivery } from './settlement.ts';
 
@@ -31,10 +34,15 @@ const fanOutsPerRound = 20;
 const endpointsPerRound = 100;
 const firstLookAgainMs = 50;
 const leaseMarginMs = 5_000;
+/** All helpers together look about this often. */
+const helperSpacingMs = 200;
 
 /**
  * Writes deliveries for new events and sends what is due. Every worker has one. It leases a lane, sends the lane's
  * first delivery outside of any transaction, and gives the lane back. If the process dies, the lease expires.
+ *
+ * Only the elected one hears of events, writes deliveries and looks often. The others look now and then, less often the
+ * more they are, and help as long as they find something due: what one process can send is not all that is sent.
  */
 export class WebhookDispatcher {
   readonly #options: DispatcherOptions & { pollMs: number };
@@ -52,9 +60,13 @@ export class WebhookDispatcher {
     this.#leaseMs = 2 * options.timeoutMs + leaseMarginMs;
   }
 
-  start(): void {
-    this.#deafen = this.#options.wake.on('events', () => this.#bell.ring());
-    this.#running = this.#loop();
+  /** The holder of the office writes deliveries for new events. */
+  start(office: Office): void {
+    this.#deafen = office.whileHeld(() => {
+      this.#bell.ring();
+      return this.#options.wake.on('events', () => this.#bell.ring());
+    });
+    this.#running = this.#loop(office);
   }
 
   /** Waits for requests in flight within the grace period; those that are cut off count as not tried. */
@@ -72,19 +84,20 @@ export class WebhookDispatcher {
   async drain(budgetMs: number): Promise<void> {
     const deadline = performance.now() + budgetMs;
     while (performance.now() < deadline && !this.#isStopping) {
-      const isBusy = await this.#round();
+      const isBusy = await this.#round({ fanOut: true });
       await Promise.all(this.#inFlight);
       if (!isBusy) return;
     }
   }
 
-  async #loop(): Promise<void> {
+  async #loop(office: Office): Promise<void> {
+    const { pollMs } = this.#options;
     let waitMs = firstLookAgainMs;
     let isFailing = false;
     while (!this.#isStopping) {
       let isBusy = false;
       try {
-        isBusy = await this.#round();
+        isBusy = await this.#round({ fanOut: office.isHeld });
         isFailing = false;
       } catch (error) {
         // Logged once and not every second: while the database is away, webhooks only wait.
@@ -92,17 +105,19 @@ export class WebhookDispatcher {
         isFailing = true;
       }
       if (isBusy && this.#inFlight.size < this.#options.concurrency) continue;
-      const wasWoken = await this.#bell.wait(waitMs);
+      const helperMs = jittered(Math.max(pollMs, office.candidates * helperSpacingMs));
+      const wasWoken = await this.#bell.wait(office.isHeld ? waitMs : helperMs);
       // An older transaction may hold back what woke us for a moment: poll again soon, then less often.
-      waitMs = wasWoken && !isFailing ? firstLookAgainMs : Math.min(waitMs * 2, this.#options.pollMs);
+      waitMs = wasWoken && !isFailing ? firstLookAgainMs : Math.min(waitMs * 2, pollMs);
     }
   }
 
   /** Returns whether there was anything to do. */
-  async #round(): Promise<boolean> {
+  async #round({ fanOut }: { fanOut: boolean }): Promise<boolean> {
     const { db, batchSize, concurrency } = this.#options;
     let steps = 0;
-    while (steps < fanOutsPerRound && (await fanOutOnce(db, batchSize ? { batchSize } : {}))) steps += 1;
+    while (fanOut && steps < fanOutsPerRound && (await fanOutOnce(db, batchSize ? { batchSize } : {})))
+      steps += 1;
     const room = concurrency - this.#inFlight.size;
     if (room <= 0) return false;
     const leasedAtMs = performance.now();
@@ -118,7 +133,7 @@ export class WebhookDispatcher {
       if (endpoints.length === 0) return { due: [], empty: [] };
       const leaseMs = this.#leaseMs;
       const leases = await leaseLanes(tx, { endpoints, limit, perEndpoint, failingAfter, leaseMs });
-      const due = await listFirstDeliveries(tx, leases);
+      const due = await listDue(tx, leases);
       const tokens = new Set(due.map(({ token }) => token));
       return { due, empty: leases.filter(({ token }) => !tokens.has(token)) };
     });

@@ -1,48 +1,57 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import type { Cursor, EndpointKey, LoggedEvent, NewDelivery } from '../types.ts';
+import type { LogHead } from '../../events/store.ts';
+import { type LogPosition, openTransactions } from '../../events/types.ts';
+import type { Cursor, EndpointKey, NewDelivery } from '../types.ts';
 
-/** An endpoint that is behind the log and not locked by another process; the one that waited longest comes first. */
-export function lockCursorBehind(tx: Tx): Promise<Cursor | null> {
+/**
+ * An endpoint that is behind the log; the one that waited longest comes first. A cursor that has not come to the newest
+ * partition yet is moved there, although nothing may have happened: it would keep older ones from being removed.
+ */
+export function findCursorBehind(tx: Tx, { era, low }: LogHead): Promise<Cursor | null> {
   return tx.find<Cursor>(sql`
     select c.tenant_id as "tenantId",
            c.webhook_id as "webhookId",
+           c.position,
+           c.moved_at::text as "movedAt",
            c.xid::text as "xid",
            c.event_id as "eventId",
+           c.since::text as "since",
            e.event_types as "eventTypes"
       from webhook_cursors c
       join webhook_endpoints e on e.tenant_id = c.tenant_id and e.webhook_id = c.webhook_id
      where e.is_enabled
-       and exists (
-         select from events v
-          where v.tenant_id = c.tenant_id
-            and (v.xid, v.event_id) > (c.xid, c.event_id)
-            and v.xid < pg_snapshot_xmin(pg_current_snapshot()))
+       and (c.era is distinct from ${era}
+            or c.low < ${low}
+            or c.position -> 'until' <> 'null'
+            or exists (
+              select from events v
+               where v.tenant_id = c.tenant_id
+                 and v.event_id > c.high
+                 and v.event_id > ${low}::bigint)
+            or exists (
+              select from events v
+               where v.tenant_id = c.tenant_id
+                 and v.xid = any(c.open)
+                 and v.event_id <= c.high
+                 and v.event_id > ${low}::bigint))
      order by c.moved_at
-     limit 1
-       for no key update of c skip locked`);
+     limit 1`);
 }
 
-/** In the log's order and only up to the oldest open transaction, like every reader of the log. */
-export function listEventsBehind(
+/** False when another process has moved the cursor or is about to. */
+export async function lockCursor(
   tx: Tx,
-  { cursor, limit }: { cursor: Cursor; limit: number },
-): Promise<LoggedEvent[]> {
-  return tx.rows<LoggedEvent>(sql`
-    select e.xid::text as "xid",
-           e.event_id as "eventId",
-           e.type,
-           e.subject,
-           pg_visible_in_snapshot(e.xid, c.since) as "isOlder"
+  { tenantId, webhookId, movedAt }: EndpointKey & { movedAt: string },
+): Promise<boolean> {
+  const held = await tx.find(sql`
+    select c.webhook_id
       from webhook_cursors c
-      join events e on e.tenant_id = c.tenant_id
-     where c.tenant_id = ${cursor.tenantId}
-       and c.webhook_id = ${cursor.webhookId}
-       and e.tenant_id = ${cursor.tenantId}
-       and (e.xid, e.event_id) > (${cursor.xid}::xid8, ${cursor.eventId}::bigint)
-       and e.xid < pg_snapshot_xmin(pg_current_snapshot())
-     order by e.xid, e.event_id
-     limit ${limit}`);
+     where c.tenant_id = ${tenantId}
+       and c.webhook_id = ${webhookId}
+       and c.moved_at = ${movedAt}::timestamptz
+       for no key update skip locked`);
+  return held !== null;
 }
 
 /**
@@ -81,15 +90,42 @@ export function insertDeliveries(
     on conflict (tenant_id, webhook_id, event_id) do nothing`);
 }
 
+/** Also for programs of the version before, which continue after all transactions that had ended. */
 export async function moveCursor(
   tx: Tx,
-  { tenantId, webhookId, xid, eventId }: EndpointKey & { xid: string; eventId: number },
+  { tenantId, webhookId }: EndpointKey,
+  { position, isDone }: { position: LogPosition; isDone: boolean },
 ): Promise<void> {
+  const { era, seen } = position;
   await tx.run(sql`
     update webhook_cursors
-       set xid = ${xid}::xid8,
-           event_id = ${eventId},
+       set era = ${era},
+           position = ${JSON.stringify(position)}::jsonb,
+           high = ${seen.high},
+           low = ${seen.low},
+           open = ${openTransactions(seen)}::text[]::xid8[],
+           -- What was older than the endpoint has been passed.
+           since = case when ${isDone}::boolean then '1:1:' else since end,
+           xid = greatest(xid, pg_snapshot_xmin(${seen.snapshot}::pg_snapshot)),
            moved_at = clock_timestamp()
      where tenant_id = ${tenantId}
        and webhook_id = ${webhookId}`);
+}
+
+/** How long the oldest event waits that an enabled endpoint has not come to; zero when none waits. */
+export async function readLagSeconds(tx: Tx, { low }: LogHead): Promise<number> {
+  const row = await tx.find<{ seconds: number | null }>(sql`
+    select extract(epoch from clock_timestamp() - min(next.occurred_at))::float8 as seconds
+      from webhook_cursors c
+      join webhook_endpoints w on w.tenant_id = c.tenant_id and w.webhook_id = c.webhook_id
+     cross join lateral (
+       select v.occurred_at
+         from events v
+        where v.tenant_id = c.tenant_id
+          and v.event_id > c.high
+          and v.event_id > ${low}::bigint
+        order by v.event_id
+        limit 1) next
+     where w.is_enabled`);
+  return row?.seconds ?? 0;
 }

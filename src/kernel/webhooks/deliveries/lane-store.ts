@@ -1,6 +1,5 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import type { EventRow } from '../../events/types.ts';
 import type { Attempt, DeliveryKey, DueDelivery, EndpointKey, Lease } from '../types.ts';
 
 /**
@@ -82,19 +81,14 @@ export function leaseLanes(
     returning w.tenant_id as "tenantId", w.webhook_id as "webhookId", w.lane, w.token`);
 }
 
-type DueRow = Omit<DueDelivery, 'event'> & {
-  [Column in keyof EventRow as `event_${Column}`]: EventRow[Column] | null;
-};
+export type FirstDelivery = Omit<DueDelivery, 'event'> & { eventId: number };
 
 /** The first of each lane; a lane without one is left out. */
-export async function listFirstDeliveries(tx: Tx, leases: readonly Lease[]): Promise<DueDelivery[]> {
-  const rows = await tx.rows<DueRow>(sql`
+export function listFirstDeliveries(tx: Tx, leases: readonly Lease[]): Promise<FirstDelivery[]> {
+  return tx.rows<FirstDelivery>(sql`
     select n.tenant_id as "tenantId", n.webhook_id as "webhookId", n.lane, n.token, d.delivery_id as "deliveryId",
-           d.tries, d.max_tries as "maxTries", e.url, e.secret,
-           case when e.old_secret_until > clock_timestamp() then e.old_secret end as "oldSecret",
-           v.tenant_id as "event_tenantId", v.xid::text as "event_xid", v.event_id as "event_eventId",
-           v.type as "event_type", v.subject as "event_subject", v.user_id as "event_userId",
-           v.correlation_id as "event_correlationId", v.data as "event_data", v.occurred_at as "event_occurredAt"
+           d.tries, d.max_tries as "maxTries", e.url, e.secret, d.event_id as "eventId",
+           case when e.old_secret_until > clock_timestamp() then e.old_secret end as "oldSecret"
       from unnest(
         ${leases.map(({ tenantId }) => tenantId)}::text[],
         ${leases.map(({ webhookId }) => webhookId)}::uuid[],
@@ -102,35 +96,14 @@ export async function listFirstDeliveries(tx: Tx, leases: readonly Lease[]): Pro
         ${leases.map(({ token }) => token)}::uuid[]) as n (tenant_id, webhook_id, lane, token)
       join webhook_endpoints e on e.tenant_id = n.tenant_id and e.webhook_id = n.webhook_id
      cross join lateral (
-       select p.delivery_id, p.tries, p.max_tries, p.event_xid, p.event_id
+       select p.delivery_id, p.tries, p.max_tries, p.event_id
          from webhook_deliveries p
         where p.tenant_id = n.tenant_id
           and p.webhook_id = n.webhook_id
           and p.lane = n.lane
           and p.status = 'pending'
-        order by p.event_xid, p.event_id
-        limit 1) d
-      left join events v on v.tenant_id = n.tenant_id and v.xid = d.event_xid and v.event_id = d.event_id`);
-  return rows.map(dueDeliveryOf);
-}
-
-function dueDeliveryOf(row: DueRow): DueDelivery {
-  const { tenantId, webhookId, lane, token, deliveryId, tries, maxTries, url, secret, oldSecret } = row;
-  const event =
-    row.event_xid === null
-      ? null
-      : ({
-          tenantId: row.event_tenantId,
-          xid: row.event_xid,
-          eventId: row.event_eventId,
-          type: row.event_type,
-          subject: row.event_subject,
-          userId: row.event_userId,
-          correlationId: row.event_correlationId,
-          data: row.event_data,
-          occurredAt: row.event_occurredAt,
-        } as EventRow);
-  return { tenantId, webhookId, lane, token, deliveryId, tries, maxTries, url, secret, oldSecret, event };
+        order by p.event_id
+        limit 1) d`);
 }
 
 /** False when the lease has gone to another sender: then the result of this one does not count. */

@@ -1,7 +1,8 @@
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { useReceiver } from '../../../../test/support/fakes/webhook-receiver.ts';
 import { openSession, untilWaitedFor } from '../../../../test/support/probes/sessions.ts';
 import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
+import { testElections } from '../../../../test/support/worlds/elections.ts';
 import { eventually } from '../../../../test/support/worlds/kernel.ts';
 import { webhookTables } from '../../../../test/support/worlds/webhook-stage.ts';
 import { testWebhookDeps, testWebhooks } from '../../../../test/support/worlds/webhooks.ts';
@@ -10,8 +11,9 @@ import { kernelTasks } from '../../upkeep/tasks.ts';
 import { changeEndpoint, removeEndpoint } from '../service.ts';
 import type { Attempt, DueDelivery, EndpointKey, Lease } from '../types.ts';
 import { webhookTasks } from '../webhooks.ts';
+import { listDue } from './due.ts';
 import { fanOutOnce } from './fan-out.ts';
-import { leaseLanes, listFirstDeliveries, lockDueEndpoints } from './lane-store.ts';
+import { leaseLanes, lockDueEndpoints } from './lane-store.ts';
 import { settleDelivery } from './settlement.ts';
 
 // What single steps do when they meet each other: nobody sends here unless a test does.
@@ -35,7 +37,7 @@ async function lease(endpoints: EndpointKey[], more: Partial<{ leaseMs: number; 
   const claim = { endpoints, limit: 100, perEndpoint: 8, failingAfter: 5, leaseMs: 60_000, ...more };
   return database.db.kernel(async (tx) => {
     const leases = await leaseLanes(tx, claim);
-    return { leases, due: await listFirstDeliveries(tx, leases) };
+    return { leases, due: await listDue(tx, leases) };
   });
 }
 
@@ -193,7 +195,10 @@ test('a stopping process gives back what it could not finish, and that was no tr
   const endpoint = await endpointAt(receiver.url);
   const { dispatcher } = testWebhooks(database.db, { webhookTimeoutSeconds: 60 });
   await write(endpoint.tenantId, 'job.queued', 'a');
-  dispatcher.start();
+  const elections = testElections(database.db);
+  onTestFinished(() => elections.stop());
+  elections.start();
+  dispatcher.start(elections.office('webhooks'));
   const isSent = async () => receiver.received.some(({ event }) => event.tenantid === endpoint.tenantId);
   await eventually(isSent, 'it is being sent');
   await dispatcher.stop(10);
@@ -201,10 +206,12 @@ test('a stopping process gives back what it could not finish, and that was no tr
   expect((await lease([endpoint])).due).toHaveLength(1);
 });
 
-async function ageEvents(tenantId: string): Promise<void> {
-  await database.owner(`update events set occurred_at = now() - interval '100 days' where tenant_id = $1`, [
-    tenantId,
-  ]);
+/** Opens a partition after what has been written, a hundred days ago. */
+async function agePartition(): Promise<void> {
+  await database.owner(`select roll_event_log('0 s'), roll_event_log('1 day')`);
+  await database.owner(`
+    update event_partitions set opened_at = now() - interval '100 days'
+     where opened_at is not null`);
 }
 
 async function purgeEvents(): Promise<void> {
@@ -220,28 +227,69 @@ async function eventsLeft(tenantId: string): Promise<string[]> {
   return rows.map(({ subject }) => subject);
 }
 
-test('old events stay as long as an endpoint has not got them, and go then', async () => {
+test('old events stay together as long as an endpoint has not got one of them, and go then', async () => {
+  // Everything that other tests left is nobody's any more.
+  await database.owner('delete from webhook_deliveries');
+  await database.owner('delete from webhook_endpoints');
   const endpoint = await endpointAt(url);
   const { tenantId } = endpoint;
   await write(tenantId, 'job.queued', 'a');
   await fanOut(endpoint, 1);
-  const {
-    due: [first],
-  } = await lease([endpoint]);
-  await settle(first);
   await write(tenantId, 'job.queued', 'b');
-  await fanOut(endpoint, 2);
-  await write(tenantId, 'job.queued', 'c');
-  await ageEvents(tenantId);
+  await agePartition();
   await purgeEvents();
-  // a has arrived, b waits for its delivery, c is ahead of the cursor.
-  expect(await eventsLeft(tenantId)).toEqual(['b', 'c']);
+  expect(await eventsLeft(tenantId), 'b is ahead of the cursor').toEqual(['a', 'b']);
+  await fanOut(endpoint, 2);
+  await purgeEvents();
+  expect(await eventsLeft(tenantId), 'nothing was delivered').toEqual(['a', 'b']);
+  const { due } = await lease([endpoint]);
+  await settle(due[0]);
+  await purgeEvents();
+  expect(await eventsLeft(tenantId), 'one delivery is pending').toEqual(['a', 'b']);
+  await settle(due[1]);
+  await purgeEvents();
+  expect(await eventsLeft(tenantId)).toEqual([]);
+});
+
+test('a partition with an event that a webhook has not been given stays until it was delivered', async () => {
+  await database.owner('delete from webhook_deliveries');
+  await database.owner('delete from webhook_endpoints');
+  const endpoint = await endpointAt(url);
+  const { tenantId } = endpoint;
+  await write(tenantId, 'job.queued', 'a');
+  await agePartition();
+  await purgeEvents();
+  expect(await eventsLeft(tenantId), 'no delivery is pending, but the endpoint has not read it').toEqual([
+    'a',
+  ]);
+  await fanOut(endpoint, 1);
+  const { due } = await lease([endpoint]);
+  await settle(due[0]);
+  const isGone = async () => {
+    // The endpoint reads up to the newest partition first.
+    while (await fanOutOnce(database.db));
+    await purgeEvents();
+    return (await eventsLeft(tenantId)).length === 0;
+  };
+  await eventually(isGone, 'the partition is removed');
+});
+
+test('a disabled endpoint keeps only the events of its pending deliveries', async () => {
+  await database.owner('delete from webhook_deliveries');
+  await database.owner('delete from webhook_endpoints');
+  const endpoint = await endpointAt(url);
+  const { tenantId } = endpoint;
+  await write(tenantId, 'job.queued', 'a');
+  await fanOut(endpoint, 1);
+  await agePartition();
+  await write(tenantId, 'job.queued', 'b');
+  await agePartition();
   await database.owner(
     'update webhook_endpoints set is_enabled = false, disabled_at = now() where webhook_id = $1',
     [endpoint.webhookId],
   );
   await purgeEvents();
-  expect(await eventsLeft(tenantId)).toEqual(['b']);
+  expect(await eventsLeft(tenantId)).toEqual(['a']);
   await removeEndpoint({ db: database.db }, endpoint);
   await purgeEvents();
   expect(await eventsLeft(tenantId)).toEqual([]);

@@ -1,6 +1,6 @@
 import type { Database, Tx } from '../../../lib/postgres/db.ts';
 import { recordEvent } from '../../events/service.ts';
-import { positionText } from '../../events/types.ts';
+import { eventIdText } from '../../events/types.ts';
 import type { WakeUp } from '../../jobs/wake-up.ts';
 import { disableEndpoint, noteFailure, noteSuccess } from '../endpoints/endpoint-store.ts';
 import type { DueDelivery, Outcome } from '../types.ts';
@@ -80,7 +80,7 @@ async function tellOfExhaustion(
       webhook_id: due.webhookId,
       tenant_id: due.tenantId,
       delivery_id: due.deliveryId,
-      event_id: due.event ? positionText(due.event) : null,
+      event_id: due.event ? eventIdText(due.event) : null,
       event_type: due.event?.type ?? null,
       tries: due.tries + 1,
       last_error: outcome.attempt.error,

@@ -1,5 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
+import { type LogPosition, openTransactions } from '../../events/types.ts';
 import type { Endpoint, EndpointChange, EndpointKey } from '../types.ts';
 
 const endpointColumns = sql`
@@ -38,10 +39,22 @@ export async function insertEndpoint(tx: Tx, endpoint: NewEndpoint): Promise<End
       ${endpoint.secret}, ${endpoint.createdBy})
     returning ${endpointColumns}`);
   if (!made) throw new Error(`The endpoint ${webhookId} was not written`);
-  await tx.run(sql`
-    insert into webhook_cursors (tenant_id, webhook_id)
-    values (${tenantId}, ${webhookId})`);
   return made;
+}
+
+/** The endpoint gets what comes after the position. */
+export async function insertCursor(
+  tx: Tx,
+  { tenantId, webhookId }: EndpointKey,
+  position: LogPosition,
+): Promise<void> {
+  const { era, seen } = position;
+  await tx.run(sql`
+    insert into webhook_cursors (tenant_id, webhook_id, era, position, high, low, open, xid, since)
+    values (
+      ${tenantId}, ${webhookId}, ${era}, ${JSON.stringify(position)}::jsonb, ${seen.high}, ${seen.low},
+      ${openTransactions(seen)}::text[]::xid8[], pg_snapshot_xmin(${seen.snapshot}::pg_snapshot),
+      '1:1:')`);
 }
 
 export function findEndpoint(tx: Tx, { tenantId, webhookId }: EndpointKey): Promise<Endpoint | null> {

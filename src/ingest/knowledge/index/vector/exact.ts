@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { TenantSlots } from '../../../../kernel/limits/tenant-slots.ts';
 import type { Tx } from '../../../../lib/postgres/db.ts';
+import { busyLimitMs } from '../../../../lib/timing/event-loop-turns.ts';
 import { assertDimensions } from './dimensions.ts';
 import type { VectorEngine, VectorQuery } from './engine.ts';
 import { findSpaceState, listChunkIds, listVectors, listVectorsAfter } from './exact-store.ts';
 import { toRows } from './pgvector.ts';
 import { findVectorTable, insertVectors } from './pgvector-store.ts';
-import { busyLimitMs, createTurns, scanSegment } from './scan.ts';
+import { createTurns, scanSegment } from './scan.ts';
 import { bytesPerRow, compareSegments, rowsPerSegment, type Segment, SegmentWriter } from './segments.ts';
 import { TopHits } from './top-hits.ts';
 import type { ChunkVector, StoredVector, VectorHit, VectorSpace } from './types.ts';

@@ -1,21 +1,13 @@
-import { setImmediate } from 'node:timers/promises';
+import { createTurns as createLoopTurns } from '../../../../lib/timing/event-loop-turns.ts';
 import type { Segment } from './segments.ts';
 import type { TopHits } from './top-hits.ts';
 
-/** How long a scan may block the event loop. */
-export const busyLimitMs = 5;
-
-/** Call it between segments: it yields to the event loop if the scan has blocked it long enough. */
-export function createTurns(
-  signal: AbortSignal,
-  now: () => number = performance.now.bind(performance),
-): () => Promise<void> {
-  let since = now();
+/** Call it between segments: it lets other work run if the scan has blocked the event loop long enough. */
+export function createTurns(signal: AbortSignal, now?: () => number): () => Promise<void> {
+  const takeTurn = createLoopTurns(now);
   return async () => {
     signal.throwIfAborted();
-    if (now() - since < busyLimitMs) return;
-    await setImmediate();
-    since = now();
+    await takeTurn();
     signal.throwIfAborted();
   };
 }

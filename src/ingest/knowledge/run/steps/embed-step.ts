@@ -1,7 +1,7 @@
 import type { Logger } from '../../../../lib/log.ts';
 import type { Chunk } from '../../chunkers/chunker.ts';
 import { knowledgeFailures } from '../../errors.ts';
-import { listPresent } from '../../index/chunk-store.ts';
+import { presentStatement, type StoredChunk } from '../../index/chunk-store.ts';
 import type { EmbeddedGroup, Group, SliceContext } from '../context.ts';
 import { type EmbeddedChunks, Embedding } from './embedding.ts';
 import type { InFlight, Reservation } from './in-flight.ts';
@@ -131,7 +131,8 @@ export class EmbedStep {
     if (chunks.length === 0) return new Set();
     const { deps, key } = this.#context.run;
     const hashes = chunks.map(({ contentHash }) => contentHash);
-    const present = await deps.db.tenant(key.tenantId, (tx) => listPresent(tx, key, hashes));
+    const context = { role: 'sluice_tenant', tenantId: key.tenantId } as const;
+    const present = await deps.db.statement<StoredChunk>(context, presentStatement(key, hashes));
     return new Set(present.map(({ contentHash }) => contentHash));
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decideRetry, type RetryPolicy } from '../../../../kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy } from '../../../../kernel/jobs/run/retry.ts';
 import { chunkRetries } from './embedding.ts';
 
 /** The delays of a policy until it gives up. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decideRetry, type RetryPolicy } from '../../../../kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy } from '../../../../kernel/jobs/run/retry.ts';
 import type { Dependency } from '../../../../kernel/limits/types.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../../../lib/errors.ts';
 import type { Logger } from '../../../../lib/log.ts';
@@ -44,10 +44,8 @@ export class Embedding {
   readonly #dependency: Dependency;
   readonly #name: string;
   readonly #signal: AbortSignal;
-  /**
-   * Until a call has succeeded: earlier runs may have recorded failures and ended before they could record a success.
-   */
-  #mayHaveFailed = true;
+  /** Failures are recorded, of this run or of earlier ones, which ended before they could record a success. */
+  #hasFailed = false;
 
   constructor(context: SliceContext, signal: AbortSignal) {
     this.#context = context;
@@ -126,6 +124,7 @@ export class Embedding {
     if (!answer.allowed) {
       throw new ProviderWait(`${this.#name} is down; its breaker is open`, answer.retryInMs);
     }
+    this.#hasFailed ||= answer.hasFailed;
     await slice.assertHeld();
     this.#signal.throwIfAborted();
     // The probe uses a text that cannot be the cause of the failures.
@@ -159,8 +158,8 @@ export class Embedding {
       metrics.calls.inc({ provider, answer: 'ok' });
       metrics.callSeconds.observe({ provider }, tookMs / 1000);
       run.size.noteCall({ texts: texts.length, tookMs });
-      if (isProbe || this.#mayHaveFailed) await breakers.recordSuccess(this.#dependency);
-      this.#mayHaveFailed = false;
+      if (isProbe || this.#hasFailed) await breakers.recordSuccess(this.#dependency);
+      this.#hasFailed = false;
       return vectors;
     } catch (error) {
       this.#signal.throwIfAborted();
@@ -182,7 +181,7 @@ export class Embedding {
       }
       case 'transient':
         if (!isSuspect) {
-          this.#mayHaveFailed = true;
+          this.#hasFailed = true;
           await breakers.recordFailure(this.#dependency, error.message);
         }
         return new CallFailed(error);

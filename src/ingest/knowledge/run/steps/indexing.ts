@@ -41,6 +41,8 @@ class ChunksLost extends Error {
 interface Progress {
   checkpoint: RunCheckpoint;
   counters: KnowledgeCounters;
+  /** Documents that got a new text, or have none. */
+  documentIds: string[];
 }
 
 /**
@@ -74,13 +76,14 @@ async function commit(context: SliceContext, embedded: EmbeddedGroup): Promise<v
   run.deps.metrics.committed(before, progress.counters, run.embedder.provider);
 }
 
-class GroupCommit {
+export class GroupCommit {
   readonly #context: SliceContext;
   readonly #embedded: EmbeddedGroup;
   readonly #key: VisitKey;
   readonly #stepAtLoad: number;
   #checkpoint: RunCheckpoint;
   #counters: KnowledgeCounters;
+  #documentIds: string[] = [];
 
   constructor(context: SliceContext, embedded: EmbeddedGroup, job: Job) {
     const { run } = context;
@@ -109,7 +112,7 @@ class GroupCommit {
       step: this.#checkpoint.step + 1,
       active_ms: this.#activeMs(),
     };
-    return { checkpoint: this.#checkpoint, counters: this.#counters };
+    return { checkpoint: this.#checkpoint, counters: this.#counters, documentIds: this.#documentIds };
   }
 
   /** The text of the partial document has changed before it was complete. */
@@ -206,6 +209,7 @@ class GroupCommit {
     const all = [...settled, ...empty];
     if (all.length === 0) return;
     const kept = await saveDocuments(tx, this.#key, all);
+    this.#documentIds = kept.map(({ documentId }) => documentId);
     const idOf = new Map(kept.map(({ uri, documentId }) => [uri, documentId]));
     for (const { uri, documentId, revision } of settled) {
       const to = idOf.get(uri);

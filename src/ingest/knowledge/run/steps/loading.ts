@@ -1,5 +1,5 @@
 import { listFrontier } from '../../../../kernel/crawl/frontier-store.ts';
-import { type KnownRow, listKnown, listKnownPage } from '../../index/visit-store.ts';
+import { type KnownRow, knownStatement, listKnownPage } from '../../index/visit-store.ts';
 import type { DocumentBatch, KnownDocument, LoadContext, SourceCursor } from '../../sources/source.ts';
 import { listSources } from '../../store.ts';
 import type { KnowledgeSource } from '../../types.ts';
@@ -28,9 +28,12 @@ export async function* loadBatches(run: RunContext, signal: AbortSignal): AsyncG
 
 /** Lists the sources again each time: one that was added meanwhile is read, one that was deleted is not. */
 async function nextSource(
-  { deps, key, referenceId }: RunContext,
+  { deps, key, referenceId, source }: RunContext,
   from: RunContext['checkpoint']['cursor'],
 ): Promise<KnowledgeSource | null> {
+  // There is one source for references.
+  if (referenceId !== null && from?.is_over) return null;
+  if (source !== null && from === null) return source;
   const sources = await deps.db.tenant(key.tenantId, (tx) => listSources(tx, { ...key, limit: maxSources }));
   const wanted = referenceId === null ? sources : sources.filter(({ type }) => type === 'reference');
   return (
@@ -72,9 +75,13 @@ async function knowledgeOf(
   source: KnowledgeSource,
   looks: Looks,
 ): Promise<Pick<LoadContext, 'findKnown' | 'listKnown' | 'wasComplete'>> {
-  const { deps, key, jobId } = run;
+  const { deps, key, jobId, referenceId } = run;
   const { sourceId } = source;
-  const before = await deps.db.tenant(key.tenantId, (tx) => findPredecessor(tx, { ...key, jobId }));
+  // One reference says nothing about the others, so that no run of one is complete.
+  const before =
+    referenceId === null
+      ? await deps.db.tenant(key.tenantId, (tx) => findPredecessor(tx, { ...key, jobId }))
+      : null;
   return {
     findKnown: (uris) => looks.look(uris),
     listKnown: (page) => deps.db.tenant(key.tenantId, (tx) => listKnownPage(tx, { ...key, sourceId }, page)),
@@ -113,7 +120,8 @@ export async function findRows(
   uris: readonly string[],
 ): Promise<KnownRow[]> {
   if (uris.length === 0) return [];
-  return deps.db.tenant(key.tenantId, (tx) => listKnown(tx, { ...key, sourceId }, uris));
+  const context = { role: 'sluice_tenant', tenantId: key.tenantId } as const;
+  return deps.db.statement<KnownRow>(context, knownStatement({ ...key, sourceId }, uris));
 }
 
 export function byUri(rows: readonly KnownRow[]): Map<string, KnownRow> {

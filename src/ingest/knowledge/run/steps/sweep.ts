@@ -47,8 +47,8 @@ export async function sweepOn(context: SliceContext): Promise<SliceResult> {
 async function enterSweep({ run, slice }: SliceContext): Promise<void> {
   const entered = await slice.transaction(
     async (tx, job) => {
-      const generation = await holdGeneration(tx, run);
-      if (generation.state === 'building' && run.referenceId === null) await assertReplaceable(tx, run);
+      const state = await holdGeneration(tx, run);
+      if (state === 'building' && run.referenceId === null) await assertReplaceable(tx, run);
       const before = checkpointOf(job);
       let counters = countersOf(job);
       // The source of the partial document was deleted before the document was complete.
