@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { openBegins } from '../harness/begins.mjs';
 import { startContender } from '../harness/children.mjs';
 import { format, msBetween, percentile } from '../harness/figures.mjs';
-import { dispatchTo, insertJobs, insertTenants, openKernel } from '../harness/kernel.mjs';
+import { dispatchTo, fillQueue, insertTenants, openKernel } from '../harness/kernel.mjs';
 import { flushWrites } from '../harness/postgres.mjs';
 
 const sliceMs = 50;
@@ -44,7 +44,7 @@ async function measure(server, backlog) {
   const database = await server.sluiceDatabase();
   try {
     await insertTenants(database, 2);
-    if (backlog > 0) await insertJobs(database, { count: backlog });
+    if (backlog > 0) await fillQueue(database, { count: backlog });
     await flushWrites(database);
     const begins = openBegins();
     const settings = { appUrl: database.appUrl, tellsBegin: true, sliceMs };

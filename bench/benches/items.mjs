@@ -1,9 +1,10 @@
 import { until } from '../harness/children.mjs';
 import { drain } from '../harness/drain.mjs';
 import { format } from '../harness/figures.mjs';
-import { loadWaitingItems, revealItems, withDatabase } from '../harness/item-jobs.mjs';
-import { drainGraphileWorker, drainPgBoss, peerSweeps } from '../harness/peers.mjs';
+import { inputOf, loadWaitingItems, revealItems, withDatabase } from '../harness/item-jobs.mjs';
+import { bossQueue, graphileQueue, peerSweeps } from '../harness/peers.mjs';
 import { flushWrites } from '../harness/postgres.mjs';
+import { drainQueue } from '../harness/queues.mjs';
 import { startWorkers, tenantId } from '../harness/sluice.mjs';
 
 const key = 'perSecond';
@@ -37,8 +38,8 @@ for Sluice earlier, when the job becomes visible to its workers. It stops when t
     const contenders = [1, 2].flatMap((processes) => [
       { label: named('Sluice', processes), run: () => drainSluice(context, processes) },
       ...[
-        { name: 'graphile-worker', run: drainGraphileWorker, best: settings['graphile-worker'] },
-        { name: 'pg-boss', run: drainPgBoss, best: settings['pg-boss'] },
+        { name: 'graphile-worker', run: drainPeer(graphileQueue), best: settings['graphile-worker'] },
+        { name: 'pg-boss', run: drainPeer(bossQueue), best: settings['pg-boss'] },
         { name: 'raw SQL', run: drainRaw, best: settings.raw },
       ].map(({ name, run, best }) => ({
         label: named(name, processes),
@@ -66,6 +67,12 @@ for Sluice earlier, when the job becomes visible to its workers. It stops when t
     })),
   ],
 };
+
+/** The peers' jobs carry what an item carries. */
+function drainPeer(queue) {
+  const payloadOf = (n) => JSON.parse(inputOf(n));
+  return (context, { processes, best }) => drainQueue(queue, context, { processes, best, payloadOf });
+}
 
 function ratio(figureOf, { peer, processes, least }) {
   const share = figureOf(named('Sluice', processes), key) / figureOf(named(peer, processes), key);

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { openBegins } from '../harness/begins.mjs';
 import { startContender } from '../harness/children.mjs';
 import { format, msBetween, percentile } from '../harness/figures.mjs';
+import { openItemClaims } from '../harness/item-claims.mjs';
 import { dispatchTo, insertTenants, openKernel } from '../harness/kernel.mjs';
 import { openGraphileWorker, openPgBoss } from '../harness/peers.mjs';
 import { tenantId } from '../harness/sluice.mjs';
@@ -17,9 +18,12 @@ export const bench = {
   title: 'From enqueue to the start of the handler',
   about: `
 An idle system and one job at a time. The clock starts just before the job is enqueued, so the durable commit of the
-job is part of the time, and stops in the first line of the handler, in another process that was woken by NOTIFY.
-Every contender enqueues through its own interface; the raw row is one insert with a NOTIFY, and a claim by plain
-SQL.`,
+job is part of the time, and stops in the first line of the handler, in another process that was woken by NOTIFY or,
+for "same process", in the one that enqueued. Every contender enqueues through its own interface; the raw row is one
+insert with a NOTIFY, and a claim by plain SQL.
+
+Over HTTP: a CSV file of one row is sent to \`POST /api/jobs\` of \`sluice serve\`, and the clock stops at the first claim
+of its job, as the job's \`started_at\` says. The peers have no such interface, so there is no target.`,
   size: 500,
   metrics: [
     { key: 'p50', title: 'p50 ms', better: 'less' },
@@ -34,38 +38,61 @@ SQL.`,
       { label: 'raw LISTEN and claim', ...(await openRaw(server)) },
     ];
     return {
-      contenders: opened.map(({ label, note, enqueue, begins }) => ({
-        label,
-        note,
-        measure: (round) => measure({ enqueue, begins, size, warmUp: round === 1 ? warmUpJobs : 5 }),
-      })),
+      contenders: [
+        ...opened.map(({ label, note, enqueue, begins }) => ({
+          label,
+          note,
+          measure: (round) =>
+            measure(() => timeOne({ enqueue, begins }), { size, warmUp: round === 1 ? warmUpJobs : 5 }),
+        })),
+        ...['same process', 'another process'].map((place) => ({
+          label: `Sluice, over HTTP, ${place}`,
+          measure: () => measureHttp(server, { hasWorker: place === 'same process', size }),
+        })),
+      ],
       async close() {
         for (const { close } of opened) await close();
       },
     };
   },
-  targets: ['p50', 'p99'].map((key) => ({
-    text: `${key} not above the best peer`,
-    judge(figureOf) {
-      const best = Math.min(...peers.map((peer) => figureOf(peer, key)));
-      const ours = figureOf('Sluice, another process', key);
-      return { reached: ours <= best, figure: `${format(ours)} ms against ${format(best)} ms` };
-    },
-  })),
+  targets: ['another process', 'same process'].flatMap((place) =>
+    ['p50', 'p99'].map((key) => ({
+      text: `${key} in ${place === 'same process' ? 'the ' : ''}${place} not above the best peer`,
+      judge(figureOf) {
+        const best = Math.min(...peers.map((peer) => figureOf(peer, key)));
+        const ours = figureOf(`Sluice, ${place}`, key);
+        return { reached: ours <= best, figure: `${format(ours)} ms against ${format(best)} ms` };
+      },
+    })),
+  ),
 };
 
-async function measure({ enqueue, begins, size, warmUp }) {
+async function measure(takeOne, { size, warmUp }) {
   const timesMs = [];
   for (let job = 0; job < warmUp + size; job += 1) {
     await pause(restMs);
-    const subjectId = crypto.randomUUID();
-    const begin = begins.next(subjectId);
-    const fromNs = process.hrtime.bigint();
-    await enqueue(subjectId);
-    timesMs.push(msBetween(fromNs, (await begin).atNs));
+    timesMs.push(await takeOne());
   }
   const measured = timesMs.slice(warmUp);
   return { p50: percentile(measured, 0.5), p99: percentile(measured, 0.99) };
+}
+
+/** The server runs only while it is measured: an idle one would take a little of the others' time. */
+async function measureHttp(server, { hasWorker, size }) {
+  const { takeOne, close } = await openItemClaims(server, { hasWorker });
+  try {
+    return await measure(takeOne, { size, warmUp: warmUpJobs });
+  } finally {
+    await close();
+  }
+}
+
+async function timeOne({ enqueue, begins }) {
+  const subjectId = crypto.randomUUID();
+  const begin = begins.next(subjectId);
+  const fromNs = process.hrtime.bigint();
+  await enqueue(subjectId);
+  return msBetween(fromNs, (await begin).atNs);
 }
 
 async function openSluice(server) {

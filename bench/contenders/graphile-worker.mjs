@@ -1,8 +1,9 @@
-// A process of graphile-worker with a task that does nothing, or that reports when it starts.
+// A process of graphile-worker with a task that does nothing, writes a row, or reports when it starts.
 import { Logger, run } from 'graphile-worker';
-import { countHandled, settings, tellBegin, tellHandled, untilGo } from './protocol.mjs';
+import { effectQuery } from './effect.mjs';
+import { countHandled, noteCall, settings, tellBegin, tellHandled, untilGo } from './protocol.mjs';
 
-const { ownerUrl, tellsBegin, best } = settings;
+const { ownerUrl, tellsBegin, effect, best } = settings;
 
 const preset = {
   worker: {
@@ -21,9 +22,12 @@ const preset = {
   },
 };
 const taskList = {
-  noop: (payload) => {
-    if (tellsBegin) tellBegin(payload.subjectId);
-    else countHandled(1);
+  // Tasks that write use the worker's own pool, as its documentation says.
+  noop: async ({ subjectId }, { withPgClient }) => {
+    if (tellsBegin) return tellBegin(subjectId);
+    noteCall();
+    if (effect) await withPgClient((client) => client.query(effectQuery([subjectId])));
+    countHandled(1);
   },
 };
 

@@ -1,9 +1,10 @@
-// A process of Sluice's kernel with a pipeline that does nothing, reports when it starts, or is slow.
+// A process of Sluice's kernel with a pipeline that does nothing, writes a row, reports when it starts, or is slow.
 import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from '../../dist/modules/lib/postgres/sql.js';
 import { openKernel } from '../harness/kernel.mjs';
 import { countHandled, settings, tellBegin, tellHandled, untilGo } from './protocol.mjs';
 
-const { appUrl, tellsBegin, holdsFirst, sliceMs = 0, best } = settings;
+const { appUrl, tellsBegin, holdsFirst, sliceMs = 0, effect, best } = settings;
 const holdMs = 60_000;
 
 const { kernel } = await openKernel({
@@ -19,6 +20,9 @@ const { kernel } = await openKernel({
     // Held until this process is killed, unless another one has died with the job before.
     if (holdsFirst && job.struckBy.length === 0) await untilAborted(signal);
   },
+  ...(effect
+    ? { effectOf: ({ subjectId }) => sql`insert into effects (subject_id) values (${subjectId})` }
+    : {}),
 });
 
 if (tellsBegin) {

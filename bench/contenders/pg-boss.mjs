@@ -1,8 +1,10 @@
-// A process of pg-boss with a handler that does nothing, or that reports when it starts.
+// A process of pg-boss with a handler that does nothing, writes a row per job, or reports when it starts.
+import pg from 'pg';
 import { PgBoss } from 'pg-boss';
-import { countHandled, settings, tellBegin, tellHandled, untilGo } from './protocol.mjs';
+import { effectQuery } from './effect.mjs';
+import { countHandled, noteCall, settings, tellBegin, tellHandled, untilGo } from './protocol.mjs';
 
-const { ownerUrl, tellsBegin, best } = settings;
+const { ownerUrl, tellsBegin, effect, best } = settings;
 const boss = new PgBoss({
   connectionString: ownerUrl,
   supervise: false,
@@ -16,6 +18,7 @@ if (tellsBegin) {
   await boss.work('noop', { pollingIntervalSeconds: 0.5 }, async ([job]) => tellBegin(job.data.subjectId));
   await untilGo();
 } else {
+  const pool = new pg.Pool({ connectionString: ownerUrl, max: best.handlerPool ?? 1 });
   await untilGo();
   tellHandled();
   const options = {
@@ -24,5 +27,16 @@ if (tellsBegin) {
     burstWhenBatchFull: true,
     pollingIntervalSeconds: 0.5,
   };
-  await boss.work('noop', options, async (jobs) => countHandled(jobs.length));
+  await boss.work('noop', options, async (jobs) => {
+    noteCall();
+    await writeRows(pool, jobs);
+    countHandled(jobs.length);
+  });
+}
+
+/** `each`: every job writes its own row, side by side. `together`: one statement for the jobs of a batch. */
+async function writeRows(pool, jobs) {
+  const subjectIds = jobs.map(({ data }) => data.subjectId);
+  if (effect === 'together') await pool.query(effectQuery(subjectIds));
+  else if (effect) await Promise.all(subjectIds.map((subjectId) => pool.query(effectQuery([subjectId]))));
 }

@@ -12,7 +12,11 @@ export const benchNames = [
   'export',
   'memory',
   'pickup',
+  'through',
   'backlog',
+  'fleet',
+  'held',
+  'retention',
   'fairness',
   'neighbours',
   'rescue',
@@ -22,16 +26,24 @@ export const benchNames = [
 export const usage = `npm run bench -- [names…] [options]
 
   names         ${benchNames.join(' ')} (default: all, in this order)
-  --rounds <n>  how often each contender is measured, in turns with the others (default 5)
-  --size <n>    rows, jobs or repetitions instead of the benchmark's own number; a run with another size or with
-                fewer than 5 rounds is a trial and leaves the published pages alone
+  --rounds <n>  how often each contender is measured, in turns with the others (default 5; held 1)
+  --size <n>    rows, jobs, seconds (held) or repetitions instead of the benchmark's own number; a run with another
+                size or with fewer rounds than the default is a trial and leaves the published pages alone
   --sweep       try the settings of contenders first, and record the best ones in bench/settings.json
   --strict      exit with code 1 when a target is not reached
   --no-build    measure dist/ as it is`;
 
 /** Throws an error with `isUsage` that says what is allowed. */
 export function parseArguments(given) {
-  const options = { names: [], rounds: 5, size: null, sweep: false, strict: false, build: true, help: false };
+  const options = {
+    names: [],
+    rounds: null,
+    size: null,
+    sweep: false,
+    strict: false,
+    build: true,
+    help: false,
+  };
   const rest = [...given];
   while (rest.length > 0) {
     const word = rest.shift();

@@ -47,7 +47,7 @@ export async function loadDoneItems(database, count) {
 
 /** From here on workers may claim it; they are notified at once, as by an ingest. `db` is connected before that. */
 export async function revealItems(db, jobId) {
-  const { revealJob } = await import('../../dist/modules/kernel/jobs/shared-store.js');
+  const { revealJob } = await import('../../dist/modules/kernel/jobs/shared/shared-store.js');
   const { wakeChannel } = await import('../../dist/modules/kernel/jobs/wake-up.js');
   const job = await db.tenant(tenantId, (tx) => revealJob(tx, { tenantId, jobId }));
   if (!job) throw new Error(`The job ${jobId} was not hidden any more`);
@@ -55,7 +55,7 @@ export async function revealItems(db, jobId) {
 }
 
 async function makeHiddenJob(database) {
-  const { insertHiddenJob } = await import('../../dist/modules/kernel/jobs/shared-store.js');
+  const { insertHiddenJob } = await import('../../dist/modules/kernel/jobs/shared/shared-store.js');
   const { insertItemJob } = await import('../../dist/modules/ingest/items/store.js');
   const { newId } = await import('../../dist/modules/lib/ids.js');
   const jobId = newId();

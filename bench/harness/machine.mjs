@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { versionOf } from './install.mjs';
-import { serverSettings } from './postgres.mjs';
 
 /** `server` is null for a benchmark that runs on the embedded PostgreSQL. */
 export function machineOf(server) {
@@ -22,7 +21,7 @@ export function machineOf(server) {
       exceljs: versionOf('exceljs'),
       '@langchain/core': versionOf('@langchain/core'),
     },
-    postgresSettings: server ? serverSettings : {},
+    postgresSettings: server?.settings ?? {},
   };
 }
 

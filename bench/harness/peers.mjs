@@ -1,71 +1,62 @@
-// The queues that Sluice is measured against: how each is filled, and how it is drained with the given settings.
+// The queues that Sluice is measured against, in the shape of harness/queues.mjs, and the settings that are tried.
 import { Logger, makeWorkerUtils } from 'graphile-worker';
 import { PgBoss } from 'pg-boss';
-import { drain } from './drain.mjs';
-import { inputOf } from './item-jobs.mjs';
-import { flushWrites, withClient } from './postgres.mjs';
+import { drainQueue } from './queues.mjs';
 
 const chunk = 5_000;
+const ownSubject = () => ({ subjectId: crypto.randomUUID() });
 
-export async function drainGraphileWorker({ server, size }, { processes, best }) {
-  const database = await server.emptyDatabase();
-  try {
+export const graphileQueue = {
+  program: 'graphile-worker.mjs',
+  async create(server) {
+    const database = await server.emptyDatabase();
     await openGraphileWorker(database).then((utils) => utils.release());
-    await inChunks(size, (from, to) =>
+    return database;
+  },
+  fill: (database, { count, payloadOf = ownSubject }) =>
+    inChunks(count, (numbers) =>
       database.query(
         `select graphile_worker.add_jobs(
            array(select json_populate_recordset(null::graphile_worker.job_spec, $1::json)))`,
-        [
-          JSON.stringify(
-            numbers(from, to).map((n) => ({ identifier: 'noop', payload: JSON.parse(inputOf(n)) })),
-          ),
-        ],
+        [JSON.stringify(numbers.map((n) => ({ identifier: 'noop', payload: payloadOf(n) })))],
       ),
-    );
-    await flushWrites(database);
-    return await withCounter(
-      database,
-      'select count(*)::int as left from graphile_worker._private_jobs',
-      (left) =>
-        drain({
-          program: 'graphile-worker.mjs',
-          processes,
-          settings: { ownerUrl: database.ownerUrl, best },
-          count: size,
-          left,
-        }),
-    );
-  } finally {
-    await database.drop();
-  }
-}
+    ),
+  async openEnqueue(database) {
+    const utils = await openGraphileWorker(database);
+    return { enqueue: (subjectId) => utils.addJob('noop', { subjectId }), close: () => utils.release() };
+  },
+  countLeft: 'select count(*)::int as left from graphile_worker._private_jobs',
+  connection: ({ ownerUrl }) => ({ ownerUrl }),
+};
 
-export async function drainPgBoss({ server, size }, { processes, best }) {
-  const database = await server.emptyDatabase();
-  try {
+export const bossQueue = {
+  program: 'pg-boss.mjs',
+  async create(server, best) {
+    const database = await server.emptyDatabase();
     const boss = await openPgBoss(database, { partition: best.partition });
-    await inChunks(size, (from, to) =>
+    await boss.stop({ graceful: false });
+    return database;
+  },
+  async fill(database, { count, payloadOf = ownSubject }) {
+    const boss = await startPgBoss(database);
+    await inChunks(count, (numbers) =>
       boss.insert(
         'noop',
-        numbers(from, to).map((n) => ({ data: JSON.parse(inputOf(n)) })),
+        numbers.map((n) => ({ data: payloadOf(n) })),
       ),
     );
     await boss.stop({ graceful: false });
-    await flushWrites(database);
-    const counting = `select count(*)::int as left from pgboss.job where name = 'noop' and state <> 'completed'`;
-    return await withCounter(database, counting, (left) =>
-      drain({
-        program: 'pg-boss.mjs',
-        processes,
-        settings: { ownerUrl: database.ownerUrl, best },
-        count: size,
-        left,
-      }),
-    );
-  } finally {
-    await database.drop();
-  }
-}
+  },
+  async openEnqueue(database) {
+    const boss = await startPgBoss(database);
+    return {
+      enqueue: (subjectId) => boss.send('noop', { subjectId }),
+      close: () => boss.stop({ graceful: false }),
+    };
+  },
+  countLeft: `select count(*)::int as left from pgboss.job where name = 'noop' and state <> 'completed'`,
+  connection: ({ ownerUrl }) => ({ ownerUrl }),
+};
 
 export function openGraphileWorker(database) {
   return makeWorkerUtils({
@@ -78,24 +69,22 @@ export function openGraphileWorker(database) {
 }
 
 export async function openPgBoss(database, queue) {
-  const boss = new PgBoss({ connectionString: database.ownerUrl, supervise: false, schedule: false });
-  boss.on('error', (error) => console.error(`pg-boss: ${error.message}`));
-  await boss.start();
+  const boss = await startPgBoss(database);
   await boss.createQueue('noop', queue);
   return boss;
 }
 
-/** One connection for all the counting, so that connecting is not part of the last milliseconds. */
-export function withCounter(database, text, work) {
-  return withClient(database.ownerUrl, (client) => work(async () => (await client.query(text)).rows[0].left));
+async function startPgBoss(database) {
+  const boss = new PgBoss({ connectionString: database.ownerUrl, supervise: false, schedule: false });
+  boss.on('error', (error) => console.error(`pg-boss: ${error.message}`));
+  await boss.start();
+  return boss;
 }
 
 async function inChunks(count, insert) {
-  for (let from = 1; from <= count; from += chunk) await insert(from, Math.min(from + chunk - 1, count));
-}
-
-function numbers(from, to) {
-  return Array.from({ length: to - from + 1 }, (_, at) => from + at);
+  for (let from = 1; from <= count; from += chunk) {
+    await insert(Array.from({ length: Math.min(chunk, count - from + 1) }, (_, at) => from + at));
+  }
 }
 
 /** What `--sweep` tries: the settings that the peers' documentation recommends for throughput. */
@@ -108,7 +97,7 @@ export const peerSweeps = [
       { concurrentJobs: 10, maxPoolSize: 11, localQueueSize: 2000, refetchDelayMs: 10 },
       { concurrentJobs: 48, maxPoolSize: 49, localQueueSize: 5000, refetchDelayMs: 10 },
     ],
-    measure: (context, best) => drainGraphileWorker(context, { processes: 1, best }),
+    measure: (context, best) => drainQueue(graphileQueue, context, { processes: 1, best }),
   },
   {
     contender: 'pg-boss',
@@ -119,6 +108,29 @@ export const peerSweeps = [
       { partition: true, batchSize: 5000, localConcurrency: 2 },
       { partition: false, batchSize: 2000, localConcurrency: 2 },
     ],
-    measure: (context, best) => drainPgBoss(context, { processes: 1, best }),
+    measure: (context, best) => drainQueue(bossQueue, context, { processes: 1, best }),
+  },
+];
+
+/** The same with a handler that writes a row. */
+export const effectSweeps = [
+  {
+    contender: 'graphile-worker-effect',
+    candidates: [
+      { concurrentJobs: 10, maxPoolSize: 11, localQueueSize: 500, refetchDelayMs: 10 },
+      { concurrentJobs: 24, maxPoolSize: 25, localQueueSize: 2000, refetchDelayMs: 10 },
+      { concurrentJobs: 48, maxPoolSize: 49, localQueueSize: 5000, refetchDelayMs: 10 },
+    ],
+    measure: (context, best) => drainQueue(graphileQueue, context, { processes: 1, best, effect: 'each' }),
+  },
+  {
+    contender: 'pg-boss-effect',
+    candidates: [
+      { partition: true, batchSize: 500, localConcurrency: 2, handlerPool: 10 },
+      { partition: true, batchSize: 2000, localConcurrency: 2, handlerPool: 10 },
+      { partition: true, batchSize: 2000, localConcurrency: 2, handlerPool: 24 },
+      { partition: true, batchSize: 2000, localConcurrency: 4, handlerPool: 24 },
+    ],
+    measure: (context, best) => drainQueue(bossQueue, context, { processes: 1, best, effect: 'each' }),
   },
 ];

@@ -11,7 +11,7 @@ import { endOnce } from './cleanup.mjs';
 const startLimitMs = 30_000;
 const template = 'sluice_template';
 
-export const serverSettings = {
+const usualSettings = {
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
@@ -21,9 +21,9 @@ export const serverSettings = {
   max_connections: '200',
 };
 
-/** A server with a migrated template; `stop` removes everything. */
-export async function startServer() {
-  const server = await startPostgres();
+/** A server with a migrated template; `stop` removes everything. `more` are settings that one benchmark needs. */
+export async function startServer(more = {}) {
+  const server = await startPostgres({ ...usualSettings, ...more });
   const { ensureRoles, ensureLogins, appUrlFor } = await import('../../dist/modules/lib/postgres/roles.js');
   const { migrateUp } = await import('../../dist/modules/lib/postgres/migrate.js');
   await query(server.url('postgres'), `create database ${template}`);
@@ -57,7 +57,7 @@ export async function flushWrites(database) {
   await database.query('checkpoint');
 }
 
-async function startPostgres() {
+async function startPostgres(serverSettings) {
   const bin = findPostgres();
   const user = unprivilegedUser();
   const home = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
@@ -68,8 +68,8 @@ async function startPostgres() {
   const options = { ...user, stdio: 'ignore', cwd: '/' };
   const login = ['-U', 'sluice_owner', '--pwfile', passwordFile, '-A', 'scram-sha-256'];
   execFileSync(join(bin, 'initdb'), ['-D', cluster, ...login, '-E', 'UTF8', '--locale=C'], options);
-  const settings = { ...serverSettings, listen_addresses: '', unix_socket_directories: home };
-  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const all = { ...serverSettings, listen_addresses: '', unix_socket_directories: home };
+  const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   // Detached: Ctrl+C must reach the runner first, which stops the server in order.
   const child = spawn(join(bin, 'postgres'), ['-D', cluster, ...flags], { ...options, detached: true });
   const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -80,7 +80,8 @@ async function startPostgres() {
     await rm(home, { recursive: true, force: true });
   });
   try {
-    return { url, bin, stop, version: await untilReady(url('postgres')) };
+    const version = await untilReady(url('postgres'));
+    return { url, bin, stop, version, settings: serverSettings, pid: child.pid };
   } catch (error) {
     await stop();
     throw error;

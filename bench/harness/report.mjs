@@ -11,6 +11,7 @@ const docsDir = fileURLToPath(new URL('../../docs/benchmarks', import.meta.url))
 export async function publish(report) {
   const { bench, isTrial } = report;
   console.table(screenRows(report));
+  for (const line of report.details) console.log(line);
   await mkdir(resultsDir, { recursive: true });
   const json = `${JSON.stringify(resultOf(report), null, 2)}\n`;
   if (isTrial) {
@@ -24,6 +25,11 @@ export async function publish(report) {
   await writeFile(`${docsDir}/${bench.name}.md`, pageOf(report));
   await writeIndex();
   console.log(`Written: bench/results/${bench.name}.json, docs/benchmarks/${bench.name}.md and .svg`);
+}
+
+/** How many rounds a published run has, unless more were asked for. */
+export function usualRounds(bench) {
+  return bench.rounds ?? 5;
 }
 
 export function showVerdicts(verdicts) {
@@ -69,7 +75,7 @@ function resultOf({ bench, size, rounds, startedAt, machine, series, verdicts, c
 }
 
 function commandOf(bench, { rounds }) {
-  return `npm run bench -- ${bench.name}${rounds === 5 ? '' : ` --rounds ${rounds}`}`;
+  return `npm run bench -- ${bench.name}${rounds === usualRounds(bench) ? '' : ` --rounds ${rounds}`}`;
 }
 
 function pageOf(report) {
@@ -92,17 +98,23 @@ function pageOf(report) {
         `| ${label} | ${bench.metrics.map(({ key }) => cellOf(summary[key])).join(' | ')} |`,
     ),
     '',
-    `Median of ${rounds} rounds in turns, and the range. Size: ${report.size.toLocaleString('en-US')}.`,
+    `${roundsSentence(rounds)} Size: ${report.size.toLocaleString('en-US')}.`,
     '',
+    ...(bench.details?.(series) ?? []),
     '| target | | |',
     '| --- | --- | --- |',
     ...verdicts.map(verdictRow),
     '',
+    ...report.details,
     ...settingsLines(series),
     ...machineLines(machine, startedAt),
     `Every round is in [bench/results/${bench.name}.json](../../bench/results/${bench.name}.json).`,
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function roundsSentence(rounds) {
+  return rounds === 1 ? 'One round.' : `Median of ${rounds} rounds in turns, and the range.`;
 }
 
 function machineLines({ cpu, cores, memoryGb, node, versions, postgresSettings }, startedAt) {

@@ -3,11 +3,9 @@ import { build } from '../../scripts/build.mjs';
 import { endAll, endOnSignals, isStopping } from './cleanup.mjs';
 import { machineOf } from './machine.mjs';
 import { startServer } from './postgres.mjs';
-import { publish, showVerdicts } from './report.mjs';
+import { publish, showVerdicts, usualRounds } from './report.mjs';
 import { interleave } from './rounds.mjs';
 import { readSettings, sweep } from './settings.mjs';
-
-const leastRounds = 5;
 
 /** Returns the exit code: 2 when a benchmark failed; 1 for a missed target, with `--strict` only. */
 export async function runBenches(options) {
@@ -34,9 +32,9 @@ export async function runBenches(options) {
   return missed > 0 && options.strict ? 1 : 0;
 }
 
-/** Published results have the benchmark's own size, and enough rounds for a median. */
-function isTrial({ size, rounds }) {
-  return size !== null || rounds < leastRounds;
+/** Published results have the benchmark's own size, and at least its usual number of rounds. */
+function isTrial(bench, { size, rounds }) {
+  return size !== null || (rounds !== null && rounds < usualRounds(bench));
 }
 
 async function buildProgram() {
@@ -46,10 +44,10 @@ async function buildProgram() {
 
 async function runBench(bench, options) {
   const size = options.size ?? bench.size;
-  const rounds = options.rounds;
-  console.log(`\n${bench.name}: ${bench.title} (${rounds} rounds, size ${size.toLocaleString('en-US')})`);
+  const rounds = options.rounds ?? usualRounds(bench);
+  console.log(`\n${bench.name}: ${bench.title} (rounds: ${rounds}, size ${size.toLocaleString('en-US')})`);
   const startedAt = new Date();
-  const server = bench.isEmbedded ? null : await startServer();
+  const server = bench.isEmbedded ? null : await startServer(bench.serverSettings);
   try {
     const context = { server, size, rounds };
     if (options.sweep && bench.sweeps) await sweep(bench, context);
@@ -59,8 +57,9 @@ async function runBench(bench, options) {
       const series = await interleave(opened.contenders, { rounds, metrics: bench.metrics });
       const verdicts = bench.targets.map((target) => judge(target, series));
       const machine = machineOf(server);
-      const report = { bench, size, rounds, isTrial: isTrial(options), startedAt, machine };
-      await publish({ ...report, series, verdicts, checks: opened.checks ?? [] });
+      const report = { bench, size, rounds, isTrial: isTrial(bench, options), startedAt, machine };
+      const details = opened.describe?.() ?? [];
+      await publish({ ...report, series, verdicts, details, checks: opened.checks ?? [] });
       showVerdicts(verdicts);
       return verdicts.filter(({ reached }) => !reached).length;
     } finally {
