@@ -78,6 +78,13 @@ export async function dispatchTo(kernel, { tenantId, subjectId, pipeline = pipel
   return dispatch(kernel.jobs, tenantId, { pipeline, subjectId, maxRetries: 0, createdBy: 'bench' });
 }
 
+/** In the transaction of the caller, as the houses do it beside the record that the job is about. */
+export async function dispatchBeside(kernel, { tenantId, subjectId, pipeline = pipelineName }) {
+  const { dispatchIn } = await import('../../dist/modules/kernel/jobs/dispatch/service.js');
+  const job = { pipeline, subjectId, maxRetries: 0, createdBy: 'bench' };
+  return kernel.db.tenant(tenantId, (tx) => dispatchIn(kernel.jobs, tx, tenantId, job));
+}
+
 /** Waiting jobs, dispatched many at a time as a house does it; `tenants` share them evenly. */
 export async function fillQueue(database, { count, pipeline = pipelineName, tenants = ['tenant-1'] }) {
   const { dispatchManyIn } = await import('../../dist/modules/kernel/jobs/dispatch/service.js');

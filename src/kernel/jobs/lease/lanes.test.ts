@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from 'vitest';
-import { openSession } from '../../../../test/support/probes/sessions.ts';
+import { openSession, untilWaitedFor } from '../../../../test/support/probes/sessions.ts';
 import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
 import { eventually } from '../../../../test/support/worlds/kernel.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { ClaimedJob } from '../types.ts';
-import { claimStatement, settleMany } from './lease-store.ts';
+import { claimMany, claimStatement, settleMany } from './lease-store.ts';
 
 // A lane is what a tenant has waiting in one pipeline. Claims read lanes, so no lane may rest while it has a due job.
 const database = useDatabase();
@@ -120,8 +120,58 @@ test('a tenant that took many turns and comes back beside newcomers does not wai
   for (const tenantId of others) await untilRested(tenantId);
   for (let n = 0; n < 2; n += 1) await enqueue(await newTenant(database), 40);
   await turns(4);
-  await enqueue(old, 1);
-  expect(await turns(3)).toContain(old);
+  // Its first job goes before all that wait.
+  await enqueue(old, 20);
+  const taken = await turns(9);
+  expect(taken[0]).toBe(old);
+  expect(taken.filter((tenantId) => tenantId === old)).toHaveLength(3);
+});
+
+/** How many sessions of this database wait for a lock. */
+async function waiting(): Promise<number> {
+  const [row] = await database.owner<{ count: number }>(
+    `select count(*)::integer as count
+       from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return row?.count ?? 0;
+}
+
+test('a claim counts the leases of another claim that has not committed yet', async () => {
+  const tenantId = await newTenant(database);
+  await enqueue(tenantId, 10);
+  // The lane is there for both.
+  expect(await claim(1)).toHaveLength(1);
+  const wish = { workerId: newId(), pipelines: ['probe'], limit: 10, leaseMs: 60_000, tenantLimit: 3 };
+  let other: Promise<ClaimedJob[]> = Promise.resolve([]);
+  const first = await database.db.kernel(async (tx) => {
+    const taken = await claimMany(tx, wish);
+    other = database.db.statement<ClaimedJob>({ role: 'sluice_kernel' }, claimStatement(wish));
+    const isWaiting = eventually(async () => (await waiting()) > 0, 'the other claim waits');
+    await Promise.race([other, isWaiting]);
+    isWaiting.catch(() => {});
+    return taken;
+  });
+  expect(first).toHaveLength(2);
+  expect(await other).toEqual([]);
+});
+
+test('two claims that wait for one tenant take all that is due, also what came before the head meanwhile', async () => {
+  const tenantId = await newTenant(database);
+  for (const seconds of [30, 10]) {
+    await database.owner(insert(tenantId, `clock_timestamp() - interval '${seconds} s'`));
+  }
+  await claim(1);
+  const session = await openSession(database);
+  await session.query(`begin; select from tenants where tenant_id = '${tenantId}' for no key update`);
+  const first = claim(10);
+  await untilWaitedFor(database, session);
+  // The second claim wakes the lane for it, and has the lane locked while it waits for the tenant.
+  await database.owner(insert(tenantId, `clock_timestamp() - interval '60 s'`));
+  const second = claim(10);
+  await eventually(async () => (await waiting()) === 2, 'both claims wait');
+  await session.query('commit');
+  expect((await Promise.all([first, second])).flat()).toHaveLength(2);
 });
 
 test('the end of a job makes the lanes due that had to wait for room in their tenant', async () => {

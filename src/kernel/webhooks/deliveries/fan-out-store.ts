@@ -107,6 +107,8 @@ export async function moveCursor(
            -- What was older than the endpoint has been passed.
            since = case when ${isDone}::boolean then '1:1:' else since end,
            xid = greatest(xid, pg_snapshot_xmin(${seen.snapshot}::pg_snapshot)),
+           -- They must not pass over what the transaction wrote with lower ids.
+           event_id = case when pg_snapshot_xmin(${seen.snapshot}::pg_snapshot) > xid then 0 else event_id end,
            moved_at = clock_timestamp()
      where tenant_id = ${tenantId}
        and webhook_id = ${webhookId}`);

@@ -133,3 +133,31 @@ test('a disabled endpoint goes on where it stood when it is enabled again', asyn
   await fanOutAll();
   expect(await deliveriesOf(webhookId)).toHaveLength(1);
 });
+
+test('a program of the version before passes over nothing that an open transaction has written', async () => {
+  const tenantId = await newTenant(database);
+  const webhookId = await makeEndpoint(tenantId);
+  const open = await openSession(database);
+  await open.query('begin');
+  await open.query(
+    `insert into events (tenant_id, type, subject, data) values ($1, 'job.queued', 'in flight', '{}')`,
+    [tenantId],
+  );
+  await writeEvents(tenantId, [['job.queued', 'after']]);
+  // Where a program of the version before left it: at an event of an older transaction with a higher id.
+  await database.owner(
+    `update webhook_cursors set xid = '3', event_id = (select max(event_id) from events) where webhook_id = $1`,
+    [webhookId],
+  );
+  await fanOutAll();
+  await open.query('commit');
+  const next = await database.owner<{ subject: string }>(
+    `select v.subject
+       from webhook_cursors c
+       join events v on v.tenant_id = c.tenant_id and (v.xid, v.event_id) > (c.xid, c.event_id)
+      where c.webhook_id = $1
+      order by v.xid, v.event_id`,
+    [webhookId],
+  );
+  expect(next.map(({ subject }) => subject)).toContain('in flight');
+});
