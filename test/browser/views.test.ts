@@ -67,6 +67,25 @@ test('no view is wider than a narrow window', { timeout: 240_000 }, async () => 
   expect(wide).toEqual([]);
 });
 
+test('the log of events is listed, and opens any event by its address', {
+  timeout: 120_000,
+}, async () => {
+  const { page } = await browser.open({ colorScheme: 'light' });
+  await page.goto(await server.loginLink({ tenantId: seeded.tenantId, role: 'operator' }));
+  await open(page, '/events');
+  const rows = page.getByRole('table', { name: 'Events' }).locator('tbody tr');
+  await expect.poll(() => rows.count()).toBeGreaterThanOrEqual(20);
+  const headers = { authorization: `Bearer ${await server.token({ tenantId: seeded.tenantId })}` };
+  const answer = await fetch(`${server.url}/api/events?limit=1`, { headers });
+  const [oldest] = ((await answer.json()) as { data: { id: string; type: string }[] }).data;
+  await open(page, `/events?event=${oldest?.id}`);
+  await page
+    .getByRole('dialog', { name: oldest?.type ?? '' })
+    .getByText(oldest?.id ?? '')
+    .first()
+    .waitFor();
+});
+
 async function open(page: Page, path: string): Promise<void> {
   await page.goto(`${server.url}${path}`);
   await page.locator('main h1').first().waitFor();

@@ -93,6 +93,34 @@ async function expire(database: TestDatabase): Promise<void> {
   }, 'all events are removed');
 }
 
+describe('the log, newest first', () => {
+  const database = useDatabase();
+  const server = useServer(database, { config: { secret } });
+  const subjectsOf = ({ data }: Page) => data.map(({ subject }) => subject);
+
+  test('is paged through by its cursor or from an event, and not mixed with the other order', async () => {
+    const client = clientOf(database, server);
+    await client.get('');
+    await client.write('a', 'b', 'c', 'd', 'e');
+    const first = (await client.get('?order=newest&limit=2')).body;
+    expect(subjectsOf(first)).toEqual(['e', 'd']);
+    const second = (await client.get(`?order=newest&limit=2&cursor=${first.next_cursor}`)).body;
+    expect(subjectsOf(second)).toEqual(['c', 'b']);
+    const third = (await client.get(`?order=newest&limit=2&cursor=${second.next_cursor}`)).body;
+    expect({ subjects: subjectsOf(third), next: third.next_cursor }).toEqual({ subjects: ['a'], next: null });
+    const before = await client.get(`?order=newest&before=${first.data[1]?.id}&limit=1`);
+    expect(subjectsOf(before.body)).toEqual(['c']);
+    const mixed = [
+      `order=newest&after=${first.data[0]?.id}`,
+      `before=${first.data[0]?.id}`,
+      'order=newest&before=x',
+    ];
+    for (const query of mixed) expect((await client.get(`?${query}`)).status).toBe(400);
+    const backwards = await client.get(`?cursor=${first.next_cursor}`);
+    expect(backwards).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } });
+  });
+});
+
 describe('a position in a log that was begun by this version', () => {
   const database = useDatabase();
   const server = useServer(database, { config: { secret }, routes: [liveEvents({ heartbeatMs: 100 })] });

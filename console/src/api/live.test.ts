@@ -75,6 +75,28 @@ test('an event refetches the visible queries of its area and nothing else', asyn
   await vi.waitFor(() => expect(asked).toEqual({ uploads: 2, knowledge: 1 }), patience);
 });
 
+test('a position that is gone is given up, everything is loaded anew, and the stream goes on from now', async () => {
+  const server = await serve();
+  const places: (string | undefined)[] = [];
+  server.answer((request, response) => {
+    const place = request.headers['last-event-id'] as string | undefined;
+    places.push(place);
+    if (place !== undefined) response.writeHead(410).end();
+    else stream(response, frame(`${places.length}-1`, 'job.queued'));
+    if (places.length === 1) response.end();
+  });
+  const client = new QueryClient();
+  let asked = 0;
+  const observer = new QueryObserver(client, { queryKey: ['knowledge'], queryFn: () => ++asked });
+  onTestFinished(observer.subscribe(() => {}));
+  const live = liveOn(server.url, client);
+  const seen: string[] = [];
+  live.onEvent(({ id }) => seen.push(id));
+  await vi.waitFor(() => expect(seen).toEqual(['1-1', '3-1']), patience);
+  expect(places).toEqual([undefined, '1-1', undefined]);
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(1), patience);
+});
+
 test('without a stream everything is polled every few seconds, and the dot shows it', async () => {
   const server = await serve();
   server.answer((_request, response) => response.writeHead(404).end());

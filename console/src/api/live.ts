@@ -148,11 +148,17 @@ export class Live {
     }
   }
 
-  #unstreamed(status: number): 'refused' | 'unstreamed' | 'unreachable' {
+  #unstreamed(status: number): 'ended' | 'refused' | 'unstreamed' | 'unreachable' {
     if (status === 401) {
       // If the session has ended, the next query returns 401 and leads to the login.
       void this.#client.invalidateQueries({ queryKey: ['me'] });
       return 'refused';
+    }
+    if (status === 410) {
+      // The database was restored: what was seen last is gone, so everything is loaded anew and followed from now on.
+      this.#lastId = null;
+      this.#touch(areas);
+      return 'ended';
     }
     if (status >= 500) {
       this.#offline();

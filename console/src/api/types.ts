@@ -1583,7 +1583,7 @@ export interface Paths {
     };
   };
   '/api/events': {
-    /** Read the audit log, oldest first. Right: `event.read`. */
+    /** Read the audit log, oldest first or newest first. Right: `event.read`. */
     get: {
       path: undefined;
       query: {
@@ -1593,6 +1593,10 @@ export interface Paths {
         subject?: string;
         /** Only what comes after: the id of a frame of the stream or `next_cursor`, which are exact; or the id of an event, after which events that were written at the same time may come once more */
         after?: string;
+        /** `newest` is for looking: an event that commits late may appear between those already shown */
+        order?: 'oldest' | 'newest';
+        /** With `order=newest`: only events before the one with this id */
+        before?: string;
         /** How many at most */
         limit?: number;
         /** next_cursor of the previous page */

@@ -11,6 +11,7 @@ import {
   type HeadRow,
   headStatement,
   type LogHead,
+  newestStatement,
   oldestEraStatement,
   type PageQuery,
   pageStatement,
@@ -112,6 +113,11 @@ export class LogReader {
     const [first, ...rest] = await this.#run<EraRow>(erasStatement());
     if (!first) throw noEras();
     return [first, ...rest];
+  }
+
+  /** Newest first, before this id. */
+  newest(query: PageQuery, beforeId: number | null): Promise<EventRow[]> {
+    return this.#run<EventRow>(newestStatement(query, beforeId));
   }
 
   findEvent(key: { tenantId: string; eventId: number }): Promise<FoundEvent[]> {

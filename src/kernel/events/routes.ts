@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Database } from '../../lib/postgres/db.ts';
-import type { Cursors } from '../http/cursor.ts';
+import { type Cursors, cursorErrors } from '../http/cursor.ts';
 import { listOf, pageQuery, problems, timestamp } from '../http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../http/route.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
@@ -11,7 +11,14 @@ import { isGonePosition } from './position.ts';
 import { type LogPage, LogReader } from './reader.ts';
 import { cursorOf, findPosition, positionOfCursor } from './service.ts';
 import { type EventBatch, EventTails } from './tail.ts';
-import { type EventFilter, type EventRow, envelopeOf, isTypePattern, type LogPosition } from './types.ts';
+import {
+  type EventFilter,
+  type EventRow,
+  envelopeOf,
+  isTypePattern,
+  type LogPosition,
+  parseEventId,
+} from './types.ts';
 
 export interface EventRoutesOptions {
   wake: WakeUp;
@@ -23,6 +30,8 @@ export interface EventRoutesOptions {
 
 const tags = ['events'];
 const maxTypes = 50;
+/** Cursors of the log read backwards are bound to this name. */
+const newestList = 'newest events';
 
 const filterQuery = {
   type: z
@@ -50,6 +59,25 @@ const filterQuery = {
         'event, after which events that were written at the same time may come once more',
     ),
 };
+
+const listQuery = z
+  .strictObject({
+    ...filterQuery,
+    order: z
+      .enum(['oldest', 'newest'])
+      .default('oldest')
+      .describe('`newest` is for looking: an event that commits late may appear between those already shown'),
+    before: z
+      .string()
+      .refine((text) => parseEventId(text) !== null, 'must be the id of an event')
+      .optional()
+      .describe('With `order=newest`: only events before the one with this id'),
+    ...pageQuery,
+  })
+  .refine(
+    ({ order, after, before }) => (order === 'newest' ? after : before) === undefined,
+    '`after` goes with the oldest first, `before` with `order=newest`',
+  );
 
 const envelopeReply = z
   .object({
@@ -83,17 +111,22 @@ function installList(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'event.read' },
     schema: {
       tags,
-      summary: 'Read the audit log, oldest first',
-      querystring: z.strictObject({ ...filterQuery, ...pageQuery }),
+      summary: 'Read the audit log, oldest first or newest first',
+      querystring: listQuery,
       response: { 200: listOf(envelopeReply), ...problems(410) },
     },
     handler: async (request) => {
-      const { limit } = request.query;
+      const { limit, order } = request.query;
       const principal = principalOf(request);
       const { tenantId } = principal;
-      const start = await pageStart(db, { ...request.query, tenantId, cursors });
       const query = { tenantId, ...filterOf(request.query, principal), limit: limit + 1 };
-      const page = await LogReader.forTenant(db, tenantId).read(query, start);
+      const reader = LogReader.forTenant(db, tenantId);
+      if (order === 'newest') {
+        const events = await reader.newest(query, newestStart(request.query, cursors));
+        return renderNewest(events, { limit, cursors });
+      }
+      const start = await pageStart(db, { ...request.query, tenantId, cursors });
+      const page = await reader.read(query, start);
       return renderPage(page, { limit, cursors });
     },
   });
@@ -186,6 +219,14 @@ async function pageStart(
   return after ? findPosition(db, { ...query, text: after }) : null;
 }
 
+function newestStart(query: { before?: string; cursor?: string }, cursors: Cursors): number | null {
+  if (query.cursor === undefined) return parseEventId(query.before ?? '')?.eventId ?? null;
+  const [eventId] = cursors.decode(newestList, query.cursor);
+  if (typeof eventId !== 'number')
+    throw cursorErrors.raise.invalid_cursor('The cursor belongs to another list');
+  return eventId;
+}
+
 /** The header wins over the parameter: a browser that reconnects repeats its first URL. */
 function startOf(request: FastifyRequest, after: string | undefined): string | null {
   const text = request.headers['last-event-id'] || after;
@@ -200,5 +241,16 @@ function renderPage(page: LogPage, { limit, cursors }: { limit: number; cursors:
     data: shown.map(envelopeOf),
     has_more: hasMore,
     next_cursor: hasMore ? cursorOf(last, cursors) : null,
+  };
+}
+
+function renderNewest(events: EventRow[], { limit, cursors }: { limit: number; cursors: Cursors }) {
+  const shown = events.slice(0, limit);
+  const last = shown.at(-1);
+  const hasMore = events.length > limit && last !== undefined;
+  return {
+    data: shown.map(envelopeOf),
+    has_more: hasMore,
+    next_cursor: hasMore ? cursors.encode(newestList, [last.eventId]) : null,
   };
 }

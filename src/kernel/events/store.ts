@@ -174,6 +174,18 @@ export function oldestEraStatement(
      limit ${limit}`;
 }
 
+/** The newest events that are visible now, before this id: for people who look, not for readers who must miss none. */
+export function newestStatement({ tenantId, limit, ...filter }: PageQuery, beforeId: number | null): Sql {
+  return sql`
+    select event_era(e.event_id) as "era", ${eventColumns}
+      from events e
+     where e.tenant_id = ${tenantId}
+       and (${beforeId}::bigint is null or e.event_id < ${beforeId}::bigint)
+       and ${matches(filter)}
+     order by e.event_id desc
+     limit ${limit}`;
+}
+
 /** All eras, oldest first, and the first id that is still there. */
 export function erasStatement(): Sql {
   return sql`

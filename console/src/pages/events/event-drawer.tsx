@@ -8,7 +8,6 @@ import { JsonView } from '../../parts/json-view.tsx';
 import { exactText } from '../../parts/moments.ts';
 import { Problem } from '../../parts/problem.tsx';
 import { To } from '../../parts/to.tsx';
-import { transactionOf } from './newest-events.ts';
 
 interface EventDrawerProps {
   id: string | undefined;
@@ -71,11 +70,11 @@ function EventBody({ event }: { event: Event }) {
   );
 }
 
-/** Reads the first event after the position just before this id; another id means that the event is gone. */
+/** The newest event before the next id; another id means that the event is gone. */
 async function findEvent(id: string): Promise<Event | null> {
-  const number = BigInt(/-(\d+)$/.exec(id)?.[1] ?? '0');
-  const before = number > 0n ? number - 1n : 0n;
-  const page = await api.get('/api/events', { query: { after: `${transactionOf(id)}-${before}`, limit: 1 } });
+  const [, era = '0', number = '0'] = /^(\d+)-(\d+)$/.exec(id) ?? [];
+  const before = `${era}-${BigInt(number) + 1n}`;
+  const page = await api.get('/api/events', { query: { order: 'newest', before, limit: 1 } });
   const [event] = page.data;
   return event?.id === id ? event : null;
 }

@@ -1,10 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useState } from 'react';
-import { ApiProblem, api } from '../../api/client.ts';
-import { FrameReader } from '../../api/event-frames.ts';
+import { api } from '../../api/client.ts';
 import { live } from '../../api/queries.ts';
 import type { Event } from '../../api/types.ts';
-import { readNewest } from './newest-events.ts';
 
 export interface EventFilters {
   type: string | undefined;
@@ -22,13 +20,10 @@ export function useEventList(filters: EventFilters) {
   const current = arrived.list === listName ? arrived : empty(listName);
   const query = useInfiniteQuery({
     queryKey: ['events', 'list', filters],
-    queryFn: async ({ pageParam }) =>
-      readNewest(
-        (after) => api.get('/api/events', { query: { ...filters, after, limit: 500 } }),
-        pageParam ?? (await readHead()),
-      ),
+    queryFn: ({ pageParam }) =>
+      api.get('/api/events', { query: { ...filters, order: 'newest', limit: 50, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor ?? undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
@@ -83,24 +78,4 @@ export function matches({ type, subject }: Pick<Event, 'type' | 'subject'>, filt
 
 function fits(type: string, pattern: string): boolean {
   return pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
-}
-
-/** The end of the log: a stream sends its position first. */
-async function readHead(): Promise<string> {
-  const stop = new AbortController();
-  const response = await fetch('/api/events/stream', { signal: stop.signal, credentials: 'same-origin' });
-  if (!response.ok || response.body === null) {
-    throw new ApiProblem(response.status, (await response.json()) as Record<string, unknown>);
-  }
-  const pieces = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  const reader = new FrameReader();
-  try {
-    for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
-      const frame = reader.read(piece.value).find(({ id }) => id !== null);
-      if (frame?.id) return frame.id;
-    }
-  } finally {
-    stop.abort();
-  }
-  throw new Error('The event stream ended before its first message. Try again.');
 }

@@ -61,7 +61,7 @@ function addUp(events: readonly Event[], name: string): Record<string, number> {
   return sums;
 }
 
-/** Ids are `<transaction>-<number>`; as text 9-1 would come after 10-1. */
+/** Ids are `<era>-<number>`; as text 9-1 would come after 10-1. */
 export function comparePositions(a: string, b: string): number {
   const [ax = '0', an = '0'] = a.split('-');
   const [bx = '0', bn = '0'] = b.split('-');
