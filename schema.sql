@@ -3906,7 +3906,7 @@ CREATE TRIGGER trg_note_moved_job AFTER UPDATE ON public.ingestion_jobs FOR EACH
 
 CREATE TRIGGER trg_note_new_jobs AFTER INSERT ON public.ingestion_jobs REFERENCING NEW TABLE AS new_jobs FOR EACH STATEMENT EXECUTE FUNCTION public.note_new_jobs();
 
-CREATE TRIGGER trg_note_room_of_job AFTER UPDATE ON public.ingestion_jobs FOR EACH ROW WHEN ((((old.leased_by IS NOT NULL) AND (new.leased_by IS NULL)) OR (old.status IS DISTINCT FROM new.status))) EXECUTE FUNCTION public.note_room_of_job();
+CREATE TRIGGER trg_note_room_of_job AFTER UPDATE ON public.ingestion_jobs FOR EACH ROW WHEN ((((old.leased_by IS NOT NULL) AND (new.leased_by IS NULL)) OR ((old.status IS DISTINCT FROM new.status) AND (new.status <> ALL (ARRAY['queued'::text, 'running'::text]))))) EXECUTE FUNCTION public.note_room_of_job();
 
 CREATE TRIGGER item_images_gone AFTER DELETE ON public.item_images REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.images_take_their_files();
 

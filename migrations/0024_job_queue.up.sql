@@ -218,7 +218,8 @@ end
 $$;
 create trigger trg_note_room_of_job after update on ingestion_jobs
   for each row
-  when ((old.leased_by is not null and new.leased_by is null) or old.status is distinct from new.status)
+  when ((old.leased_by is not null and new.leased_by is null)
+    or (old.status is distinct from new.status and new.status not in ('queued', 'running')))
   execute function note_room_of_job();
 create trigger trg_note_room_of_tenant after update of limits on tenants
   for each row

@@ -30,6 +30,8 @@ export interface RunOptions {
   shouldYield?: () => boolean;
   /** The lease, if somebody has held it since the claim. */
   held?: HeldLease;
+  /** The work is done and has no effects: what is left is its part in a settlement of many. */
+  onAdvanced?: () => void;
 }
 
 const turnFailureDelayMs = 2_000;
@@ -70,7 +72,7 @@ export class SliceRunner {
 
   async run(
     { job, askedAtMs }: TakenJob,
-    { shouldYield = never, held: given }: RunOptions = {},
+    { shouldYield = never, held: given, onAdvanced }: RunOptions = {},
   ): Promise<SliceEnd> {
     if (isShared(job)) return this.#takeTurn(job, shouldYield);
     const held = given ?? this.#deps.keeper.hold(job, askedAtMs);
@@ -78,7 +80,7 @@ export class SliceRunner {
       held.controller.signal.throwIfAborted();
       const pipeline = this.#deps.registry.get(job.pipeline);
       const result = await this.#advance(pipeline, job, { held, shouldYield });
-      return await this.#commit(job, held, result);
+      return await this.#commit(job, held, { result, onAdvanced });
     } catch (error) {
       return await this.#drop(job, held, error);
     } finally {
@@ -171,11 +173,16 @@ export class SliceRunner {
     return result;
   }
 
-  async #commit(job: ClaimedJob, held: HeldLease, result: SliceResult): Promise<SliceEnd> {
+  async #commit(
+    job: ClaimedJob,
+    held: HeldLease,
+    { result, onAdvanced }: { result: SliceResult; onAdvanced?: (() => void) | undefined },
+  ): Promise<SliceEnd> {
     const { effects, ...rest } = result;
     const isFollowed = this.#isFollowed(job);
     const settlement = settlementOf(job, rest, isFollowed);
     held.controller.signal.throwIfAborted();
+    if (!effects && !isFollowed) onAdvanced?.();
     const settled =
       effects || isFollowed
         ? await this.#fenced(job, held, async (tx) => {
@@ -265,7 +272,7 @@ export class SliceRunner {
   async #settleFailure(job: ClaimedJob, held: HeldLease, error: unknown): Promise<void> {
     try {
       const pipeline = this.#deps.registry.get(job.pipeline);
-      await this.#commit(job, held, { outcome: this.#outcomeOf(pipeline, job, error) });
+      await this.#commit(job, held, { result: { outcome: this.#outcomeOf(pipeline, job, error) } });
     } catch (second) {
       this.#deps.logger.warn({ err: second, job_id: job.jobId }, 'the failure could not be recorded either');
       await this.#deps.keeper.release(held);

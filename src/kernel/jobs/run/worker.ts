@@ -43,6 +43,8 @@ interface Ready {
 /** How long a job may wait here for a slot before it is given back. */
 const maxReadyMs = 1_000;
 const struckEveryMs = 500;
+/** How many slices may run or wait for their settlement before slots stay taken until then. */
+const mostUnsettled = 500;
 
 /**
  * The work loop: claims as many jobs as fit, runs their slices side by side, and claims again when work was announced,
@@ -192,12 +194,26 @@ export class Worker {
   #start({ taken, held }: Ready): void {
     const { job } = taken;
     const turn = held ? null : this.#turns.begin(job.jobId, () => this.#freeSlots === 0);
+    const startedAtMs = performance.now();
+    this.#freeSlots -= 1;
+    let holdsSlot = true;
+    const freeSlot = () => {
+      if (!holdsSlot) return;
+      holdsSlot = false;
+      this.#freeSlots += 1;
+      if (turn) turn.end();
+      else this.#prefetch.observe(performance.now() - startedAtMs);
+      this.#startReady();
+      this.#bell.ring();
+    };
     const options: RunOptions = {
       ...(held ? { held } : {}),
       ...(turn ? { shouldYield: turn.shouldYield } : {}),
+      // Slices that wait for their settlement do no work: the more of them, the fewer commits.
+      onAdvanced: () => {
+        if (this.#running.size < mostUnsettled) freeSlot();
+      },
     };
-    const startedAtMs = performance.now();
-    this.#freeSlots -= 1;
     const running = this.#deps.runner
       .run(taken, options)
       .then((end) => this.#expectDue(end))
@@ -206,10 +222,7 @@ export class Worker {
       )
       .finally(() => {
         this.#running.delete(running);
-        this.#freeSlots += 1;
-        if (turn) turn.end();
-        else this.#prefetch.observe(performance.now() - startedAtMs);
-        this.#startReady();
+        freeSlot();
         this.#bell.ring();
       });
     this.#running.add(running);
@@ -225,8 +238,8 @@ export class Worker {
     this.#makesRoom = struck !== null;
     if (!struck) return false;
     await this.#giveBack(this.#ready.splice(0));
-    // Slots of running slices, and of jobs that are being dispatched.
-    if (this.#freeSlots < this.#deps.concurrency) return true;
+    // Slots of running slices and of jobs that are being dispatched, and slices that wait for their settlement.
+    if (this.#freeSlots < this.#deps.concurrency || this.#running.size > 0) return true;
     const taken = await this.#deps.claimer.claimOne(struck);
     this.#makesRoom = false;
     if (!taken) {
