@@ -169,6 +169,11 @@ export class Worker {
   async #fillWithTurns(): Promise<boolean> {
     if (this.#turns.spared.length === 0) return false;
     if (this.#turns.running > 0 && this.#freeSlots < 2) return false;
+    const waitMs = this.#turns.waitMs(performance.now());
+    if (waitMs > 0) {
+      setTimeout(() => this.#bell.ring(), waitMs).unref();
+      return false;
+    }
     const taken = await this.#deps.claimer.claim({ limit: Math.max(1, this.#freeSlots - 1) });
     this.#turns.forgetRested();
     this.#admit(taken);
@@ -197,11 +202,12 @@ export class Worker {
     const startedAtMs = performance.now();
     this.#freeSlots -= 1;
     let holdsSlot = true;
+    let hasMore = true;
     const freeSlot = () => {
       if (!holdsSlot) return;
       holdsSlot = false;
       this.#freeSlots += 1;
-      if (turn) turn.end();
+      if (turn) turn.end(hasMore);
       else this.#prefetch.observe(performance.now() - startedAtMs);
       this.#startReady();
       this.#bell.ring();
@@ -216,7 +222,10 @@ export class Worker {
     };
     const running = this.#deps.runner
       .run(taken, options)
-      .then((end) => this.#expectDue(end))
+      .then((end) => {
+        hasMore = end.type !== 'turn' || end.result.state === 'more';
+        this.#expectDue(end);
+      })
       .catch((error: unknown) =>
         this.#deps.logger.error({ err: error, job_id: job.jobId }, 'a slice ended in an unforeseen way'),
       )

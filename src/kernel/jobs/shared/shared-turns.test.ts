@@ -16,10 +16,26 @@ describe('turns of shared jobs', () => {
     const first = turns.begin('a', crowded);
     turns.begin('b', crowded);
     expect(turns.spared).toEqual(['a', 'b']);
-    first.end();
+    first.end(true);
     expect([turns.running, turns.spared]).toEqual([1, ['b', 'a']]);
     turns.forgetRested();
     expect(turns.spared).toEqual(['b']);
+  });
+
+  test('a job that has nothing left to do is not spared any more', () => {
+    const turns = new SharedTurns();
+    turns.begin('a', crowded).end(false);
+    expect(turns.spared).toEqual([]);
+  });
+
+  test('a further turn waits until the newest one has run for a moment', () => {
+    const turns = new SharedTurns();
+    expect(turns.waitMs(performance.now())).toBe(0);
+    const turn = turns.begin('a', crowded);
+    expect(turns.waitMs(performance.now())).toBeGreaterThan(0);
+    expect(turns.waitMs(performance.now() + 10)).toBe(0);
+    turn.end(true);
+    expect(turns.waitMs(performance.now())).toBe(0);
   });
 
   test('the newest of several turns of one job yields, and only while no slot is free', () => {
@@ -29,7 +45,7 @@ describe('turns of shared jobs', () => {
     expect([first.shouldYield(), second.shouldYield()]).toEqual([false, false]);
     isCrowded = true;
     expect([first.shouldYield(), second.shouldYield()]).toEqual([false, true]);
-    second.end();
+    second.end(true);
     expect(first.shouldYield()).toBe(false);
   });
 

@@ -9,7 +9,7 @@ import type { WebhookMetrics } from '../metrics.ts';
 import type { DueDelivery, Lease } from '../types.ts';
 import { listDue } from './due.ts';
 import { fanOutOnce } from './fan-out.ts';
-import { leaseLanes, lockDueEndpoints } from './lane-store.ts';
+import { enabledStatement, leaseLanes, lockDueEndpoints } from './lane-store.ts';
 import { type SenderDeps, sendDelivery } from './sender.ts';
 import { returnLane, settleDelivery } from './settlement.ts';
 
@@ -34,6 +34,7 @@ const fanOutsPerRound = 20;
 const endpointsPerRound = 100;
 const firstLookAgainMs = 50;
 const leaseMarginMs = 5_000;
+const gatherMs = 20;
 /** All helpers together look about this often. */
 const helperSpacingMs = 200;
 
@@ -53,6 +54,7 @@ export class WebhookDispatcher {
   #running: Promise<void> | undefined;
   #isStopping = false;
   #deafen = () => {};
+  #ringing: NodeJS.Timeout | null = null;
 
   constructor(options: DispatcherOptions) {
     this.#options = { pollMs: 1_000, ...options };
@@ -64,7 +66,7 @@ export class WebhookDispatcher {
   start(office: Office): void {
     this.#deafen = office.whileHeld(() => {
       this.#bell.ring();
-      return this.#options.wake.on('events', () => this.#bell.ring());
+      return this.#options.wake.on('events', () => this.#ringSoon());
     });
     this.#running = this.#loop(office);
   }
@@ -73,6 +75,7 @@ export class WebhookDispatcher {
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
     this.#deafen();
+    if (this.#ringing) clearTimeout(this.#ringing);
     this.#bell.ring();
     await this.#running;
     const isDone = await finishedWithin(Promise.all(this.#inFlight), graceMs);
@@ -112,9 +115,19 @@ export class WebhookDispatcher {
     }
   }
 
+  /** Events come in bursts: one look for all that come within a moment. */
+  #ringSoon(): void {
+    this.#ringing ??= setTimeout(() => {
+      this.#ringing = null;
+      this.#bell.ring();
+    }, gatherMs);
+  }
+
   /** Returns whether there was anything to do. */
   async #round({ fanOut }: { fanOut: boolean }): Promise<boolean> {
     const { db, batchSize, concurrency } = this.#options;
+    // Most installations have none, and a look at the log costs more than this.
+    if (!(await hasEndpoints(db))) return false;
     let steps = 0;
     while (fanOut && steps < fanOutsPerRound && (await fanOutOnce(db, batchSize ? { batchSize } : {})))
       steps += 1;
@@ -170,4 +183,9 @@ export class WebhookDispatcher {
       await returnLane(db, due);
     }
   }
+}
+
+async function hasEndpoints(db: Database): Promise<boolean> {
+  const [found] = await db.statement<{ isThere: boolean }>({ role: 'sluice_kernel' }, enabledStatement());
+  return found?.isThere ?? false;
 }

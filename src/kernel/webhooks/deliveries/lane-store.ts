@@ -1,6 +1,10 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
+import { type Sql, sql } from '../../../lib/postgres/sql.ts';
 import type { Attempt, DeliveryKey, DueDelivery, EndpointKey, Lease } from '../types.ts';
+
+export function enabledStatement(): Sql {
+  return sql`select exists (select from webhook_endpoints e where e.is_enabled) as "isThere"`;
+}
 
 /**
  * Endpoints with something due; those served longest ago come first. They stay locked until the leases are written, so
