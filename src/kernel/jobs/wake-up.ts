@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import type { Database } from '../../lib/postgres/db.ts';
 
 export const wakeChannel = 'sluice';
 export type WakeTopic = 'jobs' | 'events';
 
 /** Together, workers look for work about this often a second, however many there are. */
-const looksPerSecond = 20;
+const looksPerSecond = 10;
 /** How often word of work is passed from one busy worker to another. */
 const maxHops = 3;
 const places = 65_536;
@@ -23,6 +24,8 @@ export class WakeUp {
   /** Where this process stands among those that take jobs. */
   #place = { rank: 0, count: 1 };
   #hops = 0;
+  /** Says which word is this process's own. */
+  readonly #sender = randomBytes(4).toString('hex');
 
   constructor(db: Database) {
     this.#db = db;
@@ -60,9 +63,11 @@ export class WakeUp {
 
   /** What arrives from other processes, and from this one. */
   receive(payload: string): void {
-    const [topic, lot, hops] = payload.split('/');
+    const [topic, lot, hops, sender] = payload.split('/');
     if (topic === 'events') this.wakeLocally('events');
     if (topic !== 'jobs') return;
+    // Whoever announces something has told its own listeners already.
+    if (sender === this.#sender && hops === '0') return;
     // Programs of the version before wake everybody.
     if (lot !== undefined && !this.#isDrawn(Number(lot))) return;
     this.#hops = Number(hops ?? 0);
@@ -74,7 +79,7 @@ export class WakeUp {
   }
 
   #lot(hops: number): string {
-    return `jobs/${Math.floor(Math.random() * places)}/${hops}`;
+    return `jobs/${Math.floor(Math.random() * places)}/${hops}/${this.#sender}`;
   }
 
   #isDrawn(lot: number): boolean {

@@ -171,7 +171,7 @@ export class Worker {
     if (this.#turns.running > 0 && this.#freeSlots < 2) return false;
     const waitMs = this.#turns.waitMs(performance.now());
     if (waitMs > 0) {
-      setTimeout(() => this.#bell.ring(), waitMs).unref();
+      setTimeout(() => this.#turns.running > 0 && this.#bell.ring(), waitMs).unref();
       return false;
     }
     const taken = await this.#deps.claimer.claim({ limit: Math.max(1, this.#freeSlots - 1) });
