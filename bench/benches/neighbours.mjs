@@ -71,6 +71,10 @@ async function openStage(server, size) {
   }
   const greedy = { ...first, headers: await bearerOf({ tenantId: 'greedy' }) };
   const jobId = await uploadCsv(greedy, csvPath);
+  await until('the rows of the workbook are done', async () => {
+    const response = await fetch(`${greedy.url}/api/jobs/${jobId}`, { headers: greedy.headers });
+    return (await response.json()).status === 'success';
+  });
   await saveExport(greedy, { jobId, exportFormat: 'xlsx', path: xlsxPath });
   await first.stop();
   const serve = await startServe({ database });
