@@ -56,3 +56,12 @@ test('a missing file inside a transaction stays what it is', () => {
   const missing = systemError('ENOENT', 'open');
   expect(toDatabaseError(missing)).toBe(missing);
 });
+
+test.each([
+  ['42804', 'wrong record type supplied in RETURN NEXT'],
+  ['42804', 'structure of query does not match function result type'],
+  ['0A000', 'cached plan must not change result type'],
+])('SQLSTATE %s (%s) is a conflict with a migration that runs, and worth another try', (code, text) => {
+  const error = Object.assign(new Error(text), { code });
+  expect(toDatabaseError(error)).toMatchObject({ code: 'write_conflict', kind: 'transient' });
+});

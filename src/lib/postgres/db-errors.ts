@@ -38,7 +38,7 @@ export function toDatabaseError(error: unknown, { isReadOnly = false } = {}): un
         cause: error,
       });
     }
-    if (code === '40P01' || code === '40001') {
+    if (code === '40P01' || code === '40001' || isSchemaChange(error)) {
       return databaseErrors.raise.write_conflict(`The transaction was rolled back: ${error.message}`, {
         cause: error,
       });
@@ -65,6 +65,17 @@ const connectionTexts = [
 function isConnectionState(code: string): boolean {
   return /^(08|57P|53)/.test(code) || code === '25P03' || code === '25P04';
 }
+
+/** A migration added a column while a function that returns whole rows waited for the table: the next call is fine. */
+function isSchemaChange({ message }: Error): boolean {
+  return schemaChanges.some((text) => message.startsWith(text));
+}
+
+const schemaChanges = [
+  'wrong record type supplied in RETURN NEXT',
+  'structure of query does not match function result type',
+  'cached plan must not change result type',
+];
 
 /** What a server says that accepts no writes: a replica, or an old primary after a failover. */
 const readOnlyState = '25006';
