@@ -1272,6 +1272,7 @@ begin
              started_event((m.j), p_worker)
         from moved m
        where m.was in ('queued', 'failed')
+         and not ((m.j).payload ? 'announcesStart' and (m.j).run_id is null)
     )
     select m.j, m.was from moved m;
 end
@@ -2562,6 +2563,13 @@ create table public.data_uploads (
   undone_at timestamp with time zone
 );
 
+create table public.dependency_rate_limits (
+  dependency text not null,
+  headers jsonb not null,
+  status integer not null,
+  said_at timestamp with time zone not null
+);
+
 create table public.dropped_files (
   tenant_id text not null,
   path text not null,
@@ -3381,6 +3389,10 @@ alter table public.data_uploads add constraint data_uploads_status_check CHECK (
 alter table public.data_uploads add constraint data_uploads_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
 alter table public.data_uploads add constraint data_uploads_tenant_id_workspace_id_fkey FOREIGN KEY (tenant_id, workspace_id) REFERENCES public.workspaces(tenant_id, workspace_id);
+
+alter table public.dependency_rate_limits add constraint dependency_rate_limits_pkey PRIMARY KEY (dependency);
+
+alter table public.dependency_rate_limits add constraint dependency_rate_limits_dependency_check CHECK ((length(dependency) <= 200));
 
 alter table public.dropped_files add constraint dropped_files_pkey PRIMARY KEY (tenant_id, path, size_bytes, modified_at);
 
@@ -4539,6 +4551,8 @@ grant select on public.data_uploads to sluice_parse;
 grant select on public.data_uploads to sluice_promote;
 
 grant select on public.data_uploads to sluice_tenant;
+
+grant insert, select, update on public.dependency_rate_limits to sluice_kernel;
 
 grant insert, select on public.dropped_files to sluice_intake;
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { airbyteTroubles } from '../support/fakes/fake-airbyte-troubles.ts';
 import { type Answer, hasEnded, useSyncs } from '../support/servers/sync-server.ts';
@@ -123,7 +124,7 @@ describe('a connection', () => {
   });
 
   test.each([
-    ['airbyte_connection_id', [' shop', 'shop ', 'shop\u00a0', 'shop\u200b']],
+    ['airbyte_connection_id', ['shop', 'shop-456', '0d4c1f8e-0000-4000-8000', `${randomUUID()}0`]],
     ['connector_id', ['.', '..', 'status', 'import']],
   ])('is refused with a sentence when %s is invalid', async (field, values) => {
     const tenantId = await newTenant(database);

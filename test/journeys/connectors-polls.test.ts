@@ -156,14 +156,14 @@ describe('cancel', () => {
     await syncs.start(sync);
   });
 
-  test('sends Airbyte nothing before anything was triggered', async () => {
+  test('sends Airbyte nothing but the look at its enrolment before anything was triggered', async () => {
     const sync = await syncs.connector();
     const jobId = await syncs.start(sync);
     await syncs.call(sync, `/api/jobs/${jobId}/cancel`, 'POST');
     await syncs.drive(sync.tenantId);
     expect(await syncs.get(sync, jobId)).toMatchObject({ status: 'canceled', run_id: null });
     const asked = syncs.airbyte.requests.filter((one) => one.connectionId === sync.connection.connectionId);
-    expect(asked).toEqual([]);
+    expect(asked.map(({ kind }) => kind)).toEqual(['get_connection']);
   });
 });
 

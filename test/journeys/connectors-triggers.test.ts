@@ -54,13 +54,14 @@ describe('a trigger whose response is lost', () => {
     expect(ended).toMatchObject({ status: 'success', retry_count: 1 });
     expect(runsOf(sync)).toHaveLength(1);
     const asked = syncs.airbyte.requests.filter((one) => one.connectionId === sync.connection.connectionId);
-    expect(asked.slice(0, 4).map(({ kind }) => kind)).toEqual([
+    expect(asked.slice(0, 5).map(({ kind }) => kind)).toEqual([
+      'get_connection',
       'trigger',
       'list_jobs',
       'list_jobs',
       'trigger',
     ]);
-    const [, failed] = (await syncs.events(jobId)).filter(({ type }) => /failed|started/.test(type));
+    const [failed] = (await syncs.events(jobId)).filter(({ type }) => /failed|started/.test(type));
     expect(failed).toMatchObject({ type: 'job.failed', data: { error_code: 'timeout' } });
   });
 
@@ -150,19 +151,6 @@ describe('when another sync runs on the connection', () => {
       expect(runsOf(sync)).toHaveLength(1);
     },
   );
-
-  test('the trigger is tried again later if the run is a reset', async () => {
-    const sync = await syncs.connector();
-    const reset = syncs.airbyte.state.makeJob(sync.connection.connectionId, {
-      status: 'running',
-      jobType: 'reset',
-    });
-    const jobId = await syncs.start(sync);
-    await syncs.driveUntil(sync, jobId, ({ retry_count }) => retry_count === 1);
-    syncs.airbyte.finish(String(reset.runId));
-    const ended = await syncs.driveUntil(sync, jobId, hasEnded);
-    expect(ended).toMatchObject({ status: 'success', adopted: false });
-  });
 });
 
 describe('a refused trigger', () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
@@ -35,7 +36,7 @@ test('a request that is repeated with its Idempotency-Key makes one connector an
   const connector = {
     connector_id: 'conn-123',
     name: 'A shop',
-    airbyte_connection_id: 'a-connection',
+    airbyte_connection_id: randomUUID(),
     external_account_id: 'shop-456',
   };
   const made = [await post('/api/connectors', connector, 'a'), await post('/api/connectors', connector, 'a')];
@@ -56,7 +57,7 @@ test('a request that is repeated with its Idempotency-Key makes one connector an
 test('an impossible id is refused and is never a server error', async () => {
   const sync = await syncs.connector();
   const route = `/api/connectors/${sync.connectorId}`;
-  const connector = { name: 'A shop', airbyte_connection_id: 'fine', external_account_id: 'shop-456' };
+  const connector = { name: 'A shop', airbyte_connection_id: randomUUID(), external_account_id: 'shop-456' };
   for (const odd of ['a\u0000b', 'a\nb', '\ud800', 'x'.repeat(201), '']) {
     const answers = [
       ...Object.keys(connector).map(

@@ -54,7 +54,7 @@ test('a forged webhook ends nothing, because Airbyte itself is asked', async () 
 
 test('the reason of a failure is taken from the webhook', async () => {
   const { sync, jobId, runId } = await running(['failed']);
-  const failure = { errorMessage: 'The shop’s password was changed', errorType: 'config_error' };
+  const failure = { errorMessage: 'The shop’s password was changed', errorType: 'system_error' };
   await hook(syncs.airbyte.state.notificationOf(runId, failure));
   const failed = await syncs.driveUntil(sync, jobId, ({ retry_count }) => retry_count === 1);
   expect(failed).toMatchObject({

@@ -35,7 +35,7 @@ describe('a sync', () => {
     expect(syncs.airbyte.requestsOf('trigger', sync.connection.connectionId)).toHaveLength(1);
   });
 
-  test('names its run in job.started once it has one, and in sync.triggered before', async () => {
+  test('names its run in every job.started and in sync.triggered', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['running'] } });
     const jobId = await syncs.start(sync);
     const { run_id: runId } = await syncs.driveUntil(sync, jobId, ({ run_id }) => run_id !== null);
@@ -48,7 +48,7 @@ describe('a sync', () => {
     const told = (await syncs.events(jobId)).map(({ type, data }) => [type, data.run_id]);
     expect(told).toEqual([
       ['job.queued', undefined],
-      ['job.started', undefined],
+      ['job.started', runId],
       ['sync.triggered', runId],
       ['job.started', runId],
     ]);

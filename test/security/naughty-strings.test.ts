@@ -142,13 +142,13 @@ const places: Record<string, Place> = {
 
 /** The same fields, whether a tenant enrols one connection or the operator several. */
 function connectorPlaces(route: string, prefix: string): Record<string, Place> {
-  const kept = ['connector_id', 'name', 'airbyte_connection_id', 'external_account_id'];
+  const kept = ['connector_id', 'name', 'external_account_id'];
   const made = ({ told }: Sent): Record<string, unknown> =>
     prefix === '' ? told.body : ((told.body.imported as Record<string, unknown>[])[0] ?? refusedOf(told));
   // What another route has made of the same string would stand in the way.
   const params = async ({ text }: Turn) => {
     const isStorable = !unstorable.includes(text);
-    const statement = 'delete from connectors where $1 in (connector_id, airbyte_connection_id)';
+    const statement = 'delete from connectors where connector_id = $1';
     if (isStorable) await firstRow(statement, text);
     return {};
   };
@@ -157,6 +157,7 @@ function connectorPlaces(route: string, prefix: string): Record<string, Place> {
       `${route} ${prefix}/${name}`,
       { params, back: async (sent: Sent) => madeField(made(sent), name) },
     ]),
+    [`${route} ${prefix}/airbyte_connection_id`, word],
     [`${route} ${prefix}/on_active_sync`, word],
   ]);
 }

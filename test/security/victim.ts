@@ -11,7 +11,7 @@ import type { Ask, Product, Told } from './product.ts';
 /** A marker in everything that belongs to the victim, as text and as the name of a secret. */
 export const canary = 'canary-7391';
 /** An Airbyte connection that is the victim's. */
-export const victimsConnection = `${canary}-connection`;
+export const victimsConnection = '7c1f6f0e-5d0a-4b57-9c55-0a4f4a0d5e11';
 export const canaryShape = /canary.7391/i;
 
 export interface Victim {

@@ -282,6 +282,20 @@ export interface ConnectorStatus {
     reason: string | null;
     since: string | null;
     next_try_at: string | null;
+    /** What a request to Airbyte has just shown */
+    check: {
+      state: 'ok' | 'not_configured' | 'wrong_address' | 'credentials_refused' | 'workspace_unknown' | 'unreachable';
+      /** Shown to administrators only: it may name hosts */
+      message: string | null;
+      remedy: string | null;
+      checked_at: string;
+    };
+    /** What Airbyte last said about its rate limit, to any process */
+    rate_limit: {
+      headers: Record<string, string>;
+      status: number;
+      said_at: string;
+    } | null;
   };
   /** For Airbyte’s notifications; shown to the operator only */
   webhook_path: string | null;
@@ -357,6 +371,34 @@ export interface DeadLetter {
   created_at: string;
   started_at: string | null;
   finished_at: string | null;
+}
+
+export interface EnrolledConnector {
+  connector_id: string;
+  tenant_id: string;
+  name: string;
+  airbyte_connection_id: string;
+  external_account_id: string;
+  enabled: boolean;
+  /** The effective one: as configured, but never below the plan’s minimum */
+  cadence_hours: number;
+  configured_cadence_hours: number | null;
+  min_interval_seconds: number | null;
+  on_active_sync: 'adopt' | 'fail' | 'skip';
+  next_sync_at: string | null;
+  last_sync: {
+    job_id: string;
+    status: string;
+    finished_at: string | null;
+  } | null;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+  /** What Airbyte says about the connection */
+  warnings: {
+    code: string;
+    message: string;
+  }[];
 }
 
 /** A CloudEvents 1.0 envelope */
@@ -896,12 +938,20 @@ export interface Sync {
   run_started_at: string | null;
   run_ended_at: string | null;
   failure_reason: string | null;
+  /** no_records or no_statistics: the sync succeeded, and nothing is known to have moved */
+  result_code: string | null;
   /** The run’s status that Airbyte last reported */
   airbyte_status: string | null;
   /** True when somebody else started the run and this job follows it */
   adopted: boolean;
   /** Why the sync is waiting */
   waiting_for: string | null;
+  /** The reset, refresh or clear at Airbyte that the sync waits for */
+  blocked_by: {
+    run_id: string;
+    job_type: string;
+    since: string;
+  } | null;
   trigger_started_at: string | null;
   requeued_from: string | null;
   created_by: string;
@@ -1392,7 +1442,7 @@ export interface Paths {
         /** A UUID is stored in its canonical spelling; a connection has at most one connector over all tenants */
         airbyte_connection_id: string;
       };
-      reply: Connector;
+      reply: EnrolledConnector;
     };
     /** List connectors by their ids, each with its last sync. Right: `connector.read`. */
     get: {
@@ -1432,7 +1482,7 @@ export interface Paths {
         }[];
       };
       reply: {
-        imported: Connector[];
+        imported: EnrolledConnector[];
         refused: {
           airbyte_connection_id: string;
           tenant_id: string;

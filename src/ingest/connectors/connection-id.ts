@@ -3,6 +3,14 @@
  * dashes, in braces and as a URN. Other ids stay as they are.
  */
 export function canonicalConnectionId(id: string): string {
+  return uuidOf(id) ?? id;
+}
+
+export function isConnectionId(id: string): boolean {
+  return uuidOf(id) !== null;
+}
+
+function uuidOf(id: string): string | null {
   const bare = id
     .normalize('NFKC')
     .toLowerCase()
@@ -10,7 +18,7 @@ export function canonicalConnectionId(id: string): string {
     .replace(/^\{(.*)\}$/, '$1')
     .replaceAll('-', '');
   const groups = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/.exec(bare);
-  return groups === null ? id : groups.slice(1).join('-');
+  return groups === null ? null : groups.slice(1).join('-');
 }
 
 /** Invisible characters would make two ids look like one. */

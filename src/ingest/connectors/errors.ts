@@ -22,6 +22,10 @@ export const connectorErrors = defineErrors({
     'The Airbyte connection is already enrolled',
     'Use a separate connection for each connector, or ask the operator who has enrolled this one.',
   ),
+  connection_unknown: invalid(
+    'Airbyte does not know the connection',
+    'Copy the id from the address of the connection’s page in Airbyte.',
+  ),
   connector_busy: conflict(
     'The connector has an active sync',
     'Wait for the job in active_job_id or cancel it, then try again.',
@@ -82,6 +86,10 @@ export const syncFailures = defineErrors({
     'Airbyte’s responses could not be read',
     'Check that AIRBYTE_BASE_URL is the address of the API and that no proxy responds instead.',
   ),
+  wrong_address: transient(
+    'What responds at AIRBYTE_BASE_URL is not the API of Airbyte',
+    'Correct AIRBYTE_BASE_URL and restart; `sluice doctor` tells when it is right. Syncs wait until then.',
+  ),
   already_running: conflict(
     'Another sync is running on the connection',
     'Wait until it has ended, or set on_active_sync to adopt; then requeue the job.',
@@ -107,6 +115,10 @@ export const syncFailures = defineErrors({
   sync_failed: transient(
     'Airbyte reported the sync as failed after several attempts of its own',
     'Read the reason here or in Airbyte, fix the source or destination, then requeue the job.',
+  ),
+  config_error: invalid(
+    'The source or destination of the connection is set up wrongly',
+    'Correct the settings that the message names in Airbyte, then requeue the job.',
   ),
   sync_deadline_exceeded: transient(
     'The sync took longer than SYNC_DEADLINE_HOURS',

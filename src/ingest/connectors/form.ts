@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isUsableId } from '../../kernel/tenancy/types.ts';
 import { toCamelCase } from '../../lib/snake-case.ts';
-import { hasHiddenCharacters } from './connection-id.ts';
+import { hasHiddenCharacters, isConnectionId } from './connection-id.ts';
 import type { ConnectorWish } from './service.ts';
 import { activeSyncPolicies } from './types.ts';
 
@@ -15,6 +15,7 @@ const connectionId = id
     (text) => !hasHiddenCharacters(text),
     'must not begin or end with a blank, nor contain invisible characters',
   )
+  .refine(isConnectionId, 'must be the UUID of a connection in Airbyte')
   .describe(
     'A UUID is stored in its canonical spelling; a connection has at most one connector over all tenants',
   );

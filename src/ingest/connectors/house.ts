@@ -11,10 +11,17 @@ export const connectorHouse = defineHouse({
     { title: 'Failed syncs', catalogue: syncFailures },
   ],
   commands: { sync: async () => (await import('./commands/sync.ts')).addSyncCommand },
+  doctorChecks: [
+    {
+      name: 'airbyte',
+      run: async (_client, config) => (await import('./doctor-check.ts')).checkConnection(config),
+    },
+  ],
   open: async (ground, config) => {
     const { hookSecretFrom, openConnectorHouse, syncPolicyOf } = await import('./open.ts');
     const hookSecret = hookSecretFrom(config.airbyteWebhookSecret, ground.secret);
     ground.scrubber.register([hookSecret]);
-    return openConnectorHouse({ ...config, ...ground, ...syncPolicyOf(config), hookSecret });
+    const checksAtStart = true;
+    return openConnectorHouse({ ...config, ...ground, ...syncPolicyOf(config), hookSecret, checksAtStart });
   },
 });

@@ -1,11 +1,13 @@
 import type { Registry } from 'prom-client';
 import { metricsOf } from '../../lib/metrics.ts';
+import { isEmptyCode } from './sync/checkpoint.ts';
 
 export class ConnectorMetrics {
   readonly requests;
   readonly syncs;
   readonly records;
   readonly adoptions;
+  readonly #empty;
   readonly #throttled;
 
   constructor(registry: Registry) {
@@ -26,7 +28,16 @@ export class ConnectorMetrics {
       'Runs of Airbyte that were adopted instead of triggered, by reason',
       ['reason'],
     );
+    this.#empty = counter(
+      'sluice_empty_syncs_total',
+      'Syncs that succeeded though no record is known to have moved, by connector and reason',
+      ['tenant', 'connector', 'reason'],
+    );
     this.#throttled = throttledCounter();
+  }
+
+  countEmpty({ tenantId, subjectId }: { tenantId: string; subjectId: string }, code: string | null): void {
+    if (isEmptyCode(code)) this.#empty.inc({ tenant: tenantId, connector: subjectId, reason: code });
   }
 
   throttled(): void {

@@ -1,22 +1,18 @@
 import { createHmac } from 'node:crypto';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
 import { systemClock } from '../../lib/timing/clock.ts';
-import { createAirbyteClient } from './airbyte/client.ts';
-import type { AirbyteClient, AirbyteCredentials } from './airbyte/types.ts';
+import { AirbyteWatch } from './airbyte/check.ts';
 import { ConnectorMetrics } from './metrics.ts';
+import { type AirbyteOptions, missingSettings, openClient } from './open-client.ts';
 import { syncPipeline } from './pipeline.ts';
 import { connectorRoutes } from './routes.ts';
 import { scheduleDue } from './schedule/schedule.ts';
 import type { ConnectorConfig } from './settings.ts';
 import { listConnectorAttention } from './store.ts';
 import { Trouble } from './sync/airbyte-calls.ts';
+import { RateLimitKeeper } from './sync/rate-limit-keeper.ts';
 import { RequestLimiter } from './sync/request-limiter.ts';
 import type { SyncPolicy } from './types.ts';
-
-type AirbyteOptions = Pick<
-  ConnectorConfig,
-  'airbyteApiToken' | 'airbyteClientId' | 'airbyteClientSecret' | 'airbyteWorkspaceId'
->;
 
 export interface ConnectorHouseOptions
   extends AirbyteOptions,
@@ -31,6 +27,8 @@ export interface ConnectorHouseOptions
   coolDownMs: number;
   triggerTimeoutMs?: number | undefined;
   timeoutMs?: number | undefined;
+  /** Asks Airbyte at once whether the settings are right, and says so in the log. */
+  checksAtStart?: boolean;
 }
 
 const scheduleEveryMs = 5_000;
@@ -40,22 +38,26 @@ export type ConnectorHouse = ReturnType<typeof openConnectorHouse>;
 export function openConnectorHouse(options: ConnectorHouseOptions) {
   const { db, logger, limits, breakers, policy, coolDownMs, kernel } = options;
   const client = openClient(options);
+  const watch = new AirbyteWatch({ client, workspaceId: options.airbyteWorkspaceId, logger });
+  if (options.checksAtStart) watch.start();
   const metrics = new ConnectorMetrics(options.registry);
   const requests = new RequestLimiter({
     concurrency: options.airbyteConcurrency,
     perSecond: options.airbyteRequestsPerSecond,
   });
   const { wake } = kernel;
+  const rateLimits = new RateLimitKeeper({ db, logger });
   const worker = { db, wake, logger, limits, breakers, policy, coolDownMs, client, requests, metrics };
   // Creates the jobs of connectors that are due; upkeep calls it on a timer, a cron's cycle calls it once.
   const beforeCycle = (scope?: { tenantId?: string }) => scheduleDue(kernel.jobs, logger, scope);
   return {
-    pipeline: syncPipeline({ ...worker, trouble: new Trouble(), clock: systemClock }),
+    pipeline: syncPipeline({ ...worker, trouble: new Trouble(), rateLimits, clock: systemClock }),
     routes: [
       connectorRoutes({
         ...kernel.jobs,
         breakers,
         client,
+        watch,
         workspaceId: options.airbyteWorkspaceId,
         missing: missingSettings(options),
         enrolment: options.connectorEnrolment,
@@ -73,38 +75,11 @@ export function openConnectorHouse(options: ConnectorHouseOptions) {
     beforeCycle,
     rowCounter: 'records_synced',
     attention: listConnectorAttention,
-    close: async () => client?.close(),
+    close: async () => {
+      watch.close();
+      await client?.close();
+    },
   } satisfies OpenHouse;
-}
-
-/** Without credentials everything else works, and the page of connectors says what is missing. */
-function openClient(options: ConnectorHouseOptions): AirbyteClient | null {
-  const credentials = credentialsOf(options);
-  if (credentials === null) return null;
-  const { airbyteBaseUrl: baseUrl, userAgent, triggerTimeoutMs, timeoutMs, logger } = options;
-  const limits = {
-    ...(triggerTimeoutMs === undefined ? {} : { triggerTimeoutMs }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-  };
-  return createAirbyteClient({ baseUrl, credentials, userAgent, ...limits }, { logger });
-}
-
-/** An application is preferred: a token expires. */
-function credentialsOf(options: AirbyteOptions): AirbyteCredentials | null {
-  const { airbyteApiToken: token, airbyteClientId: clientId, airbyteClientSecret: clientSecret } = options;
-  if (clientId !== null && clientSecret !== null) return { type: 'client', clientId, clientSecret };
-  return token === null ? null : { type: 'token', token };
-}
-
-function missingSettings(options: AirbyteOptions): string[] {
-  const missing: string[] = [];
-  if (credentialsOf(options) === null) {
-    if (options.airbyteClientId !== null) missing.push('AIRBYTE_CLIENT_SECRET');
-    else if (options.airbyteClientSecret !== null) missing.push('AIRBYTE_CLIENT_ID');
-    else missing.push('AIRBYTE_API_TOKEN (or AIRBYTE_CLIENT_ID with AIRBYTE_CLIENT_SECRET)');
-  }
-  if (options.airbyteWorkspaceId === null) missing.push('AIRBYTE_WORKSPACE_ID');
-  return missing;
 }
 
 /** Derived from the secret of tokens, so that every machine has the same one without another setting. */

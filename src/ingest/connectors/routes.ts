@@ -6,6 +6,8 @@ import type { JobsDeps } from '../../kernel/jobs/dispatch/service.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import { toCamelCase } from '../../lib/snake-case.ts';
+import { canonicalConnectionId } from './connection-id.ts';
+import { inspectConnection } from './connections/inspection.ts';
 import { type ConnectionRouteDeps, connectionRoutes } from './connections/routes.ts';
 import { changeFields, connectorFields, connectorFormParts, wishOf } from './form.ts';
 import {
@@ -19,7 +21,14 @@ import {
 import { listConnectors, listLastJobs } from './store.ts';
 import { syncRoutes } from './sync/routes.ts';
 import type { Connector, ConnectorKey } from './types.ts';
-import { connectorReply, type LastSync, renderConnector, renderSync, syncReply } from './views.ts';
+import {
+  connectorReply,
+  enrolledConnectorReply,
+  type LastSync,
+  renderConnector,
+  renderSync,
+  syncReply,
+} from './views.ts';
 
 export interface ConnectorRouteDeps extends JobsDeps, ConnectionRouteDeps {}
 
@@ -53,15 +62,18 @@ function installCreation(app: RouteApp, deps: ConnectorRouteDeps): void {
       tags,
       summary: 'Enrol an Airbyte connection as a connector',
       body: z.strictObject(connectorFields),
-      response: { 201: connectorReply, ...problems(409, 413, 415, 422) },
+      response: { 201: enrolledConnectorReply, ...problems(409, 413, 415, 422) },
     },
     handler: async (request, reply) => {
       const principal = principalOf(request);
       assertMayEnrol(deps.enrolment, principal);
       const who = { tenantId: principal.tenantId, createdBy: principal.userId };
-      const keep = request.receipt.keeping(201, (made: Connector) => renderConnector(made), place);
-      const connector = await createConnector(deps, who, wishOf(request.body), keep);
-      return reply.code(201).headers(place(connector)).send(renderConnector(connector));
+      const wish = wishOf(request.body);
+      const warnings = await inspectConnection(deps.client, canonicalConnectionId(wish.airbyteConnectionId));
+      const render = (made: Connector) => ({ ...renderConnector(made), warnings });
+      const keep = request.receipt.keeping(201, render, place);
+      const connector = await createConnector(deps, who, wish, keep);
+      return reply.code(201).headers(place(connector)).send(render(connector));
     },
   });
 }

@@ -87,7 +87,7 @@ export const connectorSettings = {
   }),
   syncAccountLimit: setting('SYNC_ACCOUNT_LIMIT', wholeNumber({ min: 1, max: 1_000 }), {
     default: 10,
-    describe: 'How many syncs of one external account start per window, over all tenants and workers.',
+    describe: 'How many syncs of one external account of a tenant start per window, over all workers.',
   }),
   syncAccountWindowSeconds: setting(
     'SYNC_ACCOUNT_WINDOW_SECONDS',

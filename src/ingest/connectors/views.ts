@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { shownAs, timestamp } from '../../kernel/http/replies.ts';
 import { type Job, jobStatuses } from '../../kernel/jobs/types.ts';
+import { toSnakeCase } from '../../lib/snake-case.ts';
 import type { ListedConnection } from './connections/connections.ts';
 import { effectiveCadenceHours } from './schedule/schedule.ts';
-import { checkpointOf } from './sync/checkpoint.ts';
+import { checkpointOf, isEmptyCode, type SyncResult } from './sync/checkpoint.ts';
 import { activeSyncPolicies, type Connector } from './types.ts';
 
 export interface LastSync {
@@ -40,6 +41,13 @@ export const connectorReply = z
   })
   .meta({ id: 'Connector' });
 
+const warningReply = z.object({ code: z.string(), message: z.string() });
+
+/** A connector as its creator sees it. */
+export const enrolledConnectorReply = connectorReply
+  .extend({ warnings: z.array(warningReply).describe('What Airbyte says about the connection') })
+  .meta({ id: 'EnrolledConnector' });
+
 export function renderConnector(
   connector: Connector,
   lastSync: LastSync | null = null,
@@ -74,9 +82,17 @@ export const syncReply = z
     run_started_at: timestamp.nullable(),
     run_ended_at: timestamp.nullable(),
     failure_reason: z.string().nullable(),
+    result_code: z
+      .string()
+      .nullable()
+      .describe('no_records or no_statistics: the sync succeeded, and nothing is known to have moved'),
     airbyte_status: z.string().nullable().describe('The run’s status that Airbyte last reported'),
     adopted: z.boolean().describe('True when somebody else started the run and this job follows it'),
     waiting_for: z.string().nullable().describe('Why the sync is waiting'),
+    blocked_by: z
+      .object({ run_id: z.string(), job_type: z.string(), since: timestamp })
+      .nullable()
+      .describe('The reset, refresh or clear at Airbyte that the sync waits for'),
     trigger_started_at: timestamp.nullable(),
     requeued_from: z.uuid().nullable(),
     created_by: z.string(),
@@ -88,21 +104,29 @@ export const syncReply = z
   .meta({ id: 'Sync' });
 
 export function renderSync(job: Job): z.output<typeof syncReply> {
-  const { result, run, waitingFor, triggerStartedAt } = checkpointOf(job.checkpoint);
+  const { result, run, waitingFor, blockedBy, triggerStartedAt } = checkpointOf(job.checkpoint);
+  const isRunning = job.status === 'running';
   return {
     ...shownAs(syncReply, job),
-    error_code: job.errorCode ?? result?.code ?? null,
+    error_code: job.errorCode ?? errorCodeOf(result),
     records_synced: result?.recordsSynced ?? null,
     bytes_synced: result?.bytesSynced ?? null,
     duration_seconds: result?.durationSeconds ?? secondsOf(job),
     run_started_at: result?.startedAt ?? null,
     run_ended_at: result?.endedAt ?? null,
     failure_reason: result?.failureReason ?? null,
+    result_code: job.status === 'success' ? (result?.code ?? null) : null,
     airbyte_status: run?.status ?? null,
     adopted: run?.isAdopted ?? false,
-    waiting_for: job.status === 'running' ? waitingFor : null,
+    waiting_for: isRunning ? waitingFor : null,
+    blocked_by: isRunning ? blockedBy && toSnakeCase(blockedBy) : null,
     trigger_started_at: triggerStartedAt,
   };
+}
+
+/** A sync that moved nothing has not failed. */
+function errorCodeOf(result: SyncResult | null): string | null {
+  return result === null || isEmptyCode(result.code) ? null : result.code;
 }
 
 function secondsOf({ startedAt, finishedAt }: Job): number | null {

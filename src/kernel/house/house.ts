@@ -55,9 +55,9 @@ export interface DefinitionList {
   page: string;
 }
 
-export interface DoctorCheck {
+export interface DoctorCheck<Config = KernelConfig> {
   name: string;
-  run(client: pg.Client): Promise<Verdict>;
+  run(client: pg.Client, config: Config): Promise<Verdict>;
 }
 
 /** What every house stands on. */
@@ -106,11 +106,14 @@ export interface OpenHouse extends JobGuest {
 export type HouseConfig<Table extends SettingsTable> = KernelConfig & SettingValues<Table>;
 
 interface HouseSpec<Table extends SettingsTable>
-  extends Partial<Omit<House, 'name' | 'settings' | 'checks' | 'errors' | 'takeoverMs' | 'open'>> {
+  extends Partial<
+    Omit<House, 'name' | 'settings' | 'checks' | 'errors' | 'doctorChecks' | 'takeoverMs' | 'open'>
+  > {
   name: string;
   errors: readonly ErrorChapter[];
   settings?: Table;
   checks?: readonly SettingsCheck<SettingValues<Table>>[];
+  doctorChecks?: readonly DoctorCheck<HouseConfig<Table>>[];
   takeoverMs?(config: HouseConfig<Table>): number;
   open(ground: Ground, config: HouseConfig<Table>): Promise<OpenHouse>;
 }
@@ -119,14 +122,14 @@ interface HouseSpec<Table extends SettingsTable>
 export function defineHouse<Table extends SettingsTable = Record<never, never>>(
   spec: HouseSpec<Table>,
 ): House {
-  const { open, takeoverMs, settings = {}, checks = [], ...rest } = spec;
+  const { open, takeoverMs, settings = {}, checks = [], doctorChecks = [], ...rest } = spec;
   return {
     definitions: {},
     commands: {},
-    doctorChecks: [],
     prepare: async () => {},
     ...rest,
     settings,
+    doctorChecks: doctorChecks as readonly DoctorCheck[],
     checks: checks as readonly SettingsCheck<Record<string, unknown>>[],
     takeoverMs: (config) => takeoverMs?.(config as HouseConfig<Table>) ?? Number.POSITIVE_INFINITY,
     open: (ground) => open(ground, ground.config as HouseConfig<Table>),

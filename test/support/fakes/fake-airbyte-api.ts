@@ -81,6 +81,11 @@ export class FakeAirbyteApi {
         if (connection === undefined) return answerOf(airbyteTroubles.notFound());
         return { status: 200, body: this.#state.connectionView(connection) };
       }
+      case 'get_workspace': {
+        const workspaceId = idIn(request.path);
+        if (!this.#state.workspaces.has(workspaceId)) return answerOf(airbyteTroubles.forbidden());
+        return { status: 200, body: { workspaceId, name: 'Shops', dataResidency: 'auto' } };
+      }
       case 'list_connections':
         return this.#listConnections(request);
     }

@@ -36,6 +36,7 @@ export interface FakeJob {
   upcoming: string[];
 }
 
+const defaultWorkspace = '18dccc91-0ab1-4f72-9ed7-0b8fc27c5826';
 const terminal = ['succeeded', 'failed', 'cancelled'];
 /** Before a job runs, Airbyte has no duration for it. */
 const waiting = ['pending', 'queued'];
@@ -45,6 +46,7 @@ const defaultPlan: JobPlan = { statuses: ['running', 'succeeded'], rows: 42, byt
 /** What Airbyte knows: connections and their jobs. Nothing in here has to do with HTTP. */
 export class FakeAirbyteState {
   readonly connections = new Map<string, FakeConnection>();
+  readonly workspaces = new Set([defaultWorkspace]);
   readonly jobs: FakeJob[] = [];
   readonly #nowMs: () => number;
   // Beyond 2^53, and odd: whoever takes it for a JavaScript number asks for a job that does not exist.
@@ -59,7 +61,7 @@ export class FakeAirbyteState {
       connectionId: randomUUID(),
       name: 'Shop to warehouse',
       status: 'active',
-      workspaceId: '18dccc91-0ab1-4f72-9ed7-0b8fc27c5826',
+      workspaceId: defaultWorkspace,
       scheduleType: 'manual',
       sourceId: randomUUID(),
       destinationId: randomUUID(),

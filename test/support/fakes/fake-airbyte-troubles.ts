@@ -6,7 +6,8 @@ export type FakeRequestKind =
   | 'list_jobs'
   | 'cancel'
   | 'get_connection'
-  | 'list_connections';
+  | 'list_connections'
+  | 'get_workspace';
 
 /** What happens to a request instead of a normal response. */
 export type FakeTrouble =

@@ -260,6 +260,7 @@ function kindOf(method: string, path: string): FakeRequestKind | null {
     ['DELETE', /^\/jobs\/[^/]+$/, 'cancel'],
     ['GET', /^\/connections$/, 'list_connections'],
     ['GET', /^\/connections\/[^/]+$/, 'get_connection'],
+    ['GET', /^\/workspaces\/[^/]+$/, 'get_workspace'],
   ];
   return kinds.find(([verb, pattern]) => verb === method && pattern.test(path))?.[2] ?? null;
 }

@@ -44,12 +44,16 @@ const waits: Record<string, string> = {
   airbyte_not_configured: 'It waits until Airbyte is configured.',
   airbyte_unavailable: 'It waits until Airbyte responds again. No attempt is used.',
   lost_trigger:
-    'It looks for the run of a trigger whose response was lost, before it sends another. No attempt is used.',
+    'It looks for the run of a trigger whose response was unclear, before it sends another. No attempt is used.',
+  airbyte_wrong_address: 'It waits until AIRBYTE_BASE_URL leads to the API of Airbyte. No attempt is used.',
   canceling: 'It waits until Airbyte has stopped the run.',
 };
 
 function sentenceOf(sync: Sync): string {
   if (sync.status === 'failed') return sync.error_message ?? 'The last try failed.';
+  if (sync.blocked_by !== null) {
+    return `It waits for the ${sync.blocked_by.job_type} that runs on the connection at Airbyte. No attempt is used.`;
+  }
   if (sync.waiting_for !== null) return waits[sync.waiting_for] ?? `It waits: ${sync.waiting_for}.`;
   if (sync.status === 'queued') return 'It waits for its turn.';
   if (sync.status === 'paused') return 'Somebody paused it.';

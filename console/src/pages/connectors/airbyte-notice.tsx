@@ -11,6 +11,7 @@ export function AirbyteNotice() {
   if (status === undefined) return null;
   if (!status.configured) return <NotConfigured missing={status.missing} />;
   if (status.airbyte.state !== 'closed') return <NotReachable airbyte={status.airbyte} />;
+  if (status.airbyte.check.state !== 'ok') return <NotRight check={status.airbyte.check} />;
   return null;
 }
 
@@ -25,6 +26,24 @@ function NotConfigured({ missing }: { missing: readonly string[] }) {
         </span>
       ))}{' '}
       and restart it.
+    </Alert>
+  );
+}
+
+const troubles: Record<string, string> = {
+  wrong_address: 'The address of Airbyte leads elsewhere',
+  credentials_refused: 'Airbyte refuses the credentials',
+  workspace_unknown: 'Airbyte does not know the workspace',
+  unreachable: 'Airbyte does not respond',
+};
+
+/** No sync has met it yet. */
+function NotRight({ check }: { check: Reply<'/api/connectors/status'>['airbyte']['check'] }) {
+  return (
+    <Alert color="red" title={troubles[check.state] ?? 'Airbyte is not set up right'} className="notice">
+      {check.message === null
+        ? 'Tell the operator of this server.'
+        : `${check.message} ${check.remedy ?? ''}`}
     </Alert>
   );
 }

@@ -20,7 +20,9 @@ export function EnrolDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () 
           body: { ...bodyOf(draft), airbyte_connection_id: connectionId.trim() },
         })
       }
-      done={({ name }) => `Enrolled ${name}.`}
+      done={({ name, warnings }) =>
+        [`Enrolled ${name}.`, ...warnings.map(({ message }) => `${message}.`)].join(' ')
+      }
       touches={['connectors']}
       afterwards={({ connector_id }) => go(`/connectors/${encodeURIComponent(connector_id)}`)}
     >

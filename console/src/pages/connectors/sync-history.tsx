@@ -108,14 +108,22 @@ const columns: Column<Sync>[] = [
   {
     id: 'why',
     header: 'What happened',
-    cell: ({ error_message, error_code }) =>
-      error_message === null ? null : (
+    cell: ({ error_message, error_code, result_code }) =>
+      error_message === null ? (
+        <span className="dim">{emptyWords[result_code ?? ''] ?? null}</span>
+      ) : (
         <span className="cut" title={error_message}>
           {error_message} <span className="dim mono small">{error_code}</span>
         </span>
       ),
   },
 ];
+
+const emptyWords: Record<string, string> = {
+  no_records: 'Succeeded, but no record was moved',
+  no_statistics: 'Succeeded, but Airbyte gave no statistics',
+  skipped_active: 'Skipped: another sync was running',
+};
 
 /** A line needs at least three points to be useful. */
 function Durations({ syncs }: { syncs: readonly Sync[] }) {

@@ -55,6 +55,7 @@ test('a sound installation passes every check', async () => {
     'kernel roles',
     'row-level security',
     'fuzzy titles',
+    'airbyte',
     'clock',
     'dead rows',
     'vacuum',

@@ -82,7 +82,7 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
       migrations,
       ...(await examineLogins(connections)),
       await runCheck('row-level security', () => withConnection(ownerUrl, checkRowSecurity)),
-      ...(await examineHouses(ownerUrl)),
+      ...(await examineHouses(ownerUrl, config)),
       await runCheck('clock', () => withConnection(ownerUrl, checkClock)),
       await runCheck('dead rows', () => withConnection(ownerUrl, checkDeadRows)),
       await runCheck('vacuum', () => withConnection(ownerUrl, checkVacuum)),
@@ -102,10 +102,10 @@ async function examineLogins({ appUrl, kernelUrl }: Connections): Promise<Findin
   ];
 }
 
-async function examineHouses(ownerUrl: string): Promise<Finding[]> {
+async function examineHouses(ownerUrl: string, config: Config): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { name, run } of houses.flatMap((house) => house.doctorChecks)) {
-    findings.push(await runCheck(name, () => withConnection(ownerUrl, run)));
+    findings.push(await runCheck(name, () => withConnection(ownerUrl, (client) => run(client, config))));
   }
   return findings;
 }

@@ -27,7 +27,21 @@ describe('a job', () => {
         durationSeconds: 300,
         bytesSynced: 1_000,
         rowsSynced: 10,
+        failure: null,
       },
+    });
+  });
+
+  test('says why its last attempt failed, where the server includes the attempts', () => {
+    const failures = [{ externalMessage: 'The password is wrong', failureType: 'config_error' }];
+    const attempts = [{ failureSummary: null }, { failureSummary: { failures } }];
+    expect(readJob(JSON.stringify({ ...job, status: 'failed', attempts }))).toMatchObject({
+      ok: true,
+      value: { failure: { message: 'The password is wrong', type: 'config_error' } },
+    });
+    expect(readJob(JSON.stringify({ ...job, attempts: 'none' }))).toMatchObject({
+      ok: true,
+      value: { failure: null },
     });
   });
 

@@ -15,6 +15,16 @@ const moment = z
   .refine((date) => !Number.isNaN(date.getTime()), 'is not a date');
 const count = z.number().nonnegative().nullish();
 
+const said = z.string().max(100_000).nullish();
+/** Some servers include the attempts of a job; the public document does not promise them. */
+const attempt = z.object({
+  failureSummary: z
+    .object({
+      failures: z.array(z.object({ externalMessage: said, internalMessage: said, failureType: said })),
+    })
+    .nullish(),
+});
+
 const jobSchema = z
   .object({
     jobId: z.string().regex(/^[1-9]\d{0,18}$/, 'is not a positive int64'),
@@ -26,6 +36,7 @@ const jobSchema = z
     duration: z.string().nullish(),
     bytesSynced: count,
     rowsSynced: count,
+    attempts: z.array(attempt).nullish().catch(null),
   })
   .transform(
     (job): AirbyteJob => ({
@@ -39,8 +50,17 @@ const jobSchema = z
       durationSeconds: job.duration ? durationSecondsOf(job.duration) : null,
       bytesSynced: job.bytesSynced ?? null,
       rowsSynced: job.rowsSynced ?? null,
+      failure: failureOf(job.attempts ?? []),
     }),
   );
+
+/** The last failure of the last attempt that has one. */
+function failureOf(attempts: z.output<typeof attempt>[]): AirbyteJob['failure'] {
+  const failures = attempts.flatMap(({ failureSummary }) => failureSummary?.failures ?? []);
+  const last = failures.at(-1);
+  const message = last?.externalMessage || last?.internalMessage;
+  return message ? { message, type: last?.failureType ?? null } : null;
+}
 
 const connectionSchema = z
   .object({
@@ -91,6 +111,9 @@ export const readToken: Reader<GrantedToken> = readerOf(
 export const readAnyList: Reader<null> = readerOf(
   z.object({ data: z.array(z.unknown()) }).transform(() => null),
 );
+
+/** For a resource that only has to be there. */
+export const readAnything: Reader<null> = readerOf(z.looseObject({}).transform(() => null));
 
 export function connectionPageReader(limit: number): Reader<AirbyteConnectionPage> {
   const page = z.object({ data: z.array(connectionSchema).max(maxListed), next: z.string().nullish() });

@@ -90,11 +90,12 @@ describe('a list of jobs', () => {
     expect(one.map(({ runId }) => runId)).toEqual(newestFirst.slice(0, 1));
   });
 
-  test('never contains a job of another connection or type', async () => {
+  test('contains jobs of every kind, and never one of another connection', async () => {
     const { airbyte, connectionId, client } = await open();
     const other = airbyte.state.makeJob(airbyte.addConnection().connectionId);
     airbyte.state.makeJob(connectionId, { jobType: 'reset' });
-    expect(accepted(await client.listJobs({ connectionId }))).toEqual([]);
+    const kinds = accepted(await client.listJobs({ connectionId })).map(({ jobType }) => jobType);
+    expect(kinds).toEqual(['reset']);
     // A server that does not know the filter.
     const body = { data: [airbyte.state.jobView(other)] };
     airbyte.trouble({ kind: 'list_jobs' }, { type: 'answer', status: 200, body });
@@ -156,8 +157,16 @@ describe('a refusal', () => {
     ['500', airbyteTroubles.serverError(), 'ambiguous', 'server_error', 'server_error'],
     ['503', airbyteTroubles.unavailable(), 'ambiguous', 'server_error', 'server_error'],
     ['502 page', airbyteTroubles.badGateway(), 'ambiguous', 'server_error', 'server_error'],
-    ['redirect', answered(302, '', { location: '/x' }), 'ambiguous', 'bad_answer', 'server_error'],
-    ['200 page', answered(200, '<html>maintenance</html>'), 'ambiguous', 'bad_answer', 'server_error'],
+    ['redirect', answered(302, '', { location: '/login' }), 'definite', 'wrong_address', 'address'],
+    ['404 page', answered(404, '<html>nothing here</html>'), 'definite', 'wrong_address', 'address'],
+    [
+      '404 without a problem',
+      answered(404, { message: 'Not Found' }),
+      'definite',
+      'wrong_address',
+      'address',
+    ],
+    ['200 page', answered(200, '<html>log in</html>'), 'ambiguous', 'wrong_address', 'address'],
     ['200 list', answered(200, []), 'ambiguous', 'bad_answer', 'server_error'],
   ];
   test.each(refusals)(

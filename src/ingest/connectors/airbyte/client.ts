@@ -6,11 +6,12 @@ import {
   connectionPageReader,
   type Reader,
   readAnyList,
+  readAnything,
   readConnection,
   readJob,
   readJobs,
 } from './answers.ts';
-import { failureOf, notSent, refusalOf, unreadable } from './problems.ts';
+import { failureOf, foreignPage, isPage, notSent, refusalOf, unreadable } from './problems.ts';
 import { checkSettings } from './settings.ts';
 import { AccessTokens, type Fetch } from './token.ts';
 import {
@@ -21,6 +22,7 @@ import {
   type CallOptions,
   isKnownStatus,
   type JobQuery,
+  type RateLimitSaid,
 } from './types.ts';
 
 const defaults = { triggerTimeoutMs: 90_000, timeoutMs: 30_000, jobs: 20 };
@@ -30,6 +32,7 @@ const maxBytes = { job: 1024 * 1024, connection: 4 * 1024 * 1024, list: 32 * 102
 const maxConnections = 320;
 const maxPageSize = 100;
 const maxUnknownStatuses = 50;
+const rateLimitHeader = /^(x-)?rate-?limit\b|^retry-after$/i;
 
 /** The few calls of Airbyte's public API that Sluice needs. Throws when the settings cannot work. */
 export function createAirbyteClient(
@@ -75,6 +78,7 @@ interface Call<T> {
 class HttpAirbyteClient implements AirbyteClient {
   readonly #wiring: Wiring;
   readonly #unknownStatuses = new Set<string>();
+  #rateLimit: RateLimitSaid | null = null;
   readonly close: () => Promise<void>;
 
   constructor(wiring: Wiring, close: () => Promise<void>) {
@@ -107,13 +111,13 @@ class HttpAirbyteClient implements AirbyteClient {
   }
 
   async listJobs(query: JobQuery, options: CallOptions = {}): Promise<AirbyteAnswer<AirbyteJob[]>> {
+    // Of all kinds: a running reset, refresh or clear keeps a sync from starting just as another sync does.
     const { connectionId, createdSince, limit = defaults.jobs } = query;
     const call: Call<AirbyteJob[]> = {
       method: 'GET',
       path: '/jobs',
       query: {
         connectionId,
-        jobType: 'sync',
         limit: String(pageSize(limit)),
         // By default the oldest come first, which never shows the job that was just created.
         orderBy: 'createdAt|DESC',
@@ -153,6 +157,15 @@ class HttpAirbyteClient implements AirbyteClient {
     const query = { workspaceIds: workspaceId, limit: String(size), offset: String(offset) };
     const read = connectionPageReader(size);
     return this.#call({ method: 'GET', path: '/connections', query, maxBytes: maxBytes.list, read }, options);
+  }
+
+  getWorkspace(workspaceId: string, options: CallOptions = {}): Promise<AirbyteAnswer<null>> {
+    const path = `/workspaces/${pathSegmentOf(workspaceId) ?? '-'}`;
+    return this.#call({ method: 'GET', path, maxBytes: maxBytes.connection, read: readAnything }, options);
+  }
+
+  get rateLimit(): RateLimitSaid | null {
+    return this.#rateLimit;
   }
 
   probe(options: CallOptions = {}): Promise<AirbyteAnswer<null>> {
@@ -215,9 +228,20 @@ class HttpAirbyteClient implements AirbyteClient {
       if (!isSluiceError(error)) throw error;
       return failureOf(error, tokens.scrub);
     }
+    this.#noticeRateLimit(answer);
     if (answer.status < 200 || answer.status > 299) return refusalOf(answer, tokens.scrub);
+    if (isPage(answer)) return foreignPage(answer.status);
     const reading = call.read(answer.body.toString('utf8'));
     return reading.ok ? { type: 'ok', value: reading.value } : unreadable(answer.status, reading.reason);
+  }
+
+  #noticeRateLimit({ status, headers }: FetchAnswer<Buffer>): void {
+    const said = Object.entries(headers).filter(([name]) => rateLimitHeader.test(name));
+    if (said.length === 0) return;
+    const { logger, tokens } = this.#wiring;
+    const shown = said.slice(0, 10).map(([name, value]) => [name, tokens.scrub(String(value)).slice(0, 200)]);
+    this.#rateLimit = { headers: Object.fromEntries(shown), status, at: new Date() };
+    logger.info({ status, rate_limit: this.#rateLimit.headers }, 'Airbyte speaks of its rate limit');
   }
 
   #noticing(answer: AirbyteAnswer<AirbyteJob>): AirbyteAnswer<AirbyteJob> {

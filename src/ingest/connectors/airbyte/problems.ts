@@ -16,7 +16,7 @@ const maxQuoteLength = 300;
 export function refusalOf(answer: FetchAnswer<Buffer>, scrub: Scrub): Refusal {
   const { status, headers } = answer;
   const said = readErrorBody(answer.body);
-  const code = codeOf(status, said);
+  const code = isForeign(answer, said) ? 'wrong_address' : codeOf(status, said);
   const retryAfterMs = parseRetryAfter(headers['retry-after'], headers.date);
   const problem = {
     ...problemOf(code, withAdvice(code, `Airbyte returned ${status}${quote(said, scrub)}`)),
@@ -24,6 +24,31 @@ export function refusalOf(answer: FetchAnswer<Buffer>, scrub: Scrub): Refusal {
     retryAfterMs: retryAfterMs === undefined ? null : Math.min(retryAfterMs, maxRetryAfterMs),
   };
   return { type: isDefinite(status) ? 'definite' : 'ambiguous', problem };
+}
+
+/**
+ * Airbyte describes what it does not find, and never redirects. A login page, a redirect to one, or a bare 404 comes
+ * from another server, or from another path of this one.
+ */
+function isForeign({ status }: FetchAnswer<Buffer>, { type, title, detail, isProblem }: ErrorBody): boolean {
+  if (status < 400) return true;
+  return status === 404 && !(isProblem && `${type}${title}${detail}` !== '');
+}
+
+/** A 2xx response that is a page: a login or a proxy responds in Airbyte's place. */
+export function isPage({ headers, body }: FetchAnswer<Buffer>): boolean {
+  return (
+    /^text\/html\b/i.test(String(headers['content-type'] ?? '')) ||
+    /^\s*</.test(body.toString('latin1', 0, 200))
+  );
+}
+
+export function foreignPage(status: number): Refusal {
+  const message = withAdvice(
+    'wrong_address',
+    `A web page came back (${status}) where Airbyte’s API was expected`,
+  );
+  return { type: 'ambiguous', problem: { ...problemOf('wrong_address', message), status } };
 }
 
 /** A 2xx response that breaks the schema: the request has probably taken effect. */
@@ -90,6 +115,8 @@ const advice: Record<AirbyteProblemCode, string> = {
   already_running: 'Adopt the running job, or wait for its end.',
   state_conflict: 'Look at the connection in Airbyte: only an active one can be synced.',
   insufficient_credits: 'Buy credits for the Airbyte workspace, then requeue the job.',
+  wrong_address:
+    'Check AIRBYTE_BASE_URL: it must be the address of the API, such as https://api.airbyte.com/v1.',
   not_found: 'Check that the connection still exists in Airbyte and that AIRBYTE_BASE_URL is right.',
   bad_request: 'Check the connection in Airbyte; the same request would be refused again.',
   bad_answer: 'If this continues, check that AIRBYTE_BASE_URL is the address of the Airbyte API.',
@@ -97,19 +124,20 @@ const advice: Record<AirbyteProblemCode, string> = {
 
 /** A 4xx means that it did not happen, except 408: the server stopped waiting for something that may still happen. */
 function isDefinite(status: number): boolean {
-  return status >= 400 && status < 500 && status !== 408;
+  return status >= 300 && status < 500 && status !== 408;
 }
 
 interface ErrorBody {
+  /** Whether it has the members of a problem, and not just a message. */
+  isProblem: boolean;
   type: string;
   title: string;
   detail: string;
 }
 
+/** Redirects are not followed, because they would turn a POST into a GET. */
 function codeOf(status: number, said: ErrorBody): AirbyteProblemCode {
   if (status >= 500) return 'server_error';
-  // Redirects are not followed: they would turn a POST into a GET.
-  if (status < 400) return 'bad_answer';
   if (/insufficient-credit/i.test(`${said.type} ${said.title}`)) return 'insufficient_credits';
   if (status === 409) return conflictCodeOf(said);
   return codeOfStatus[status] ?? 'bad_request';
@@ -135,7 +163,8 @@ function conflictCodeOf({ type, title, detail }: ErrorBody): AirbyteProblemCode 
 function readErrorBody(body: Buffer): ErrorBody {
   const said = asObject(parseForeignJson(body));
   const detail = textOf(said.detail) || textOf(asObject(said.data).message) || textOf(said.message);
-  return { type: textOf(said.type), title: textOf(said.title), detail };
+  const isProblem = 'title' in said || 'type' in said || 'detail' in said;
+  return { isProblem, type: textOf(said.type), title: textOf(said.title), detail };
 }
 
 function textOf(value: unknown): string {
@@ -143,7 +172,7 @@ function textOf(value: unknown): string {
 }
 
 /** Scrubbed before it is shortened: half a secret is still a secret. */
-function quote({ title, detail }: ErrorBody, scrub: Scrub): string {
+function quote({ title, detail }: Pick<ErrorBody, 'title' | 'detail'>, scrub: Scrub): string {
   const words = [title, detail].filter((text) => text !== '').join(': ');
   const oneLine = scrub(words).replace(/[\p{Cc}\s]+/gu, ' ');
   const short = oneLine.length > maxQuoteLength ? `${oneLine.slice(0, maxQuoteLength)}…` : oneLine;

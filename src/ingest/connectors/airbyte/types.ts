@@ -14,6 +14,8 @@ export interface AirbyteJob {
   /** Committed at the destination. */
   bytesSynced: number | null;
   rowsSynced: number | null;
+  /** Why its last attempt failed, where the server says so. */
+  failure: { message: string; type: string | null } | null;
 }
 
 export interface AirbyteConnection {
@@ -51,6 +53,7 @@ export type AirbyteProblemClass =
   | 'timeout'
   | 'connection'
   | 'conflict'
+  | 'address'
   | 'permanent';
 
 /** The stable codes, with the class of each. */
@@ -67,6 +70,8 @@ export const airbyteProblemClasses = {
   already_running: 'conflict',
   /** Look at the connection: it may be inactive or deleted. */
   state_conflict: 'conflict',
+  /** Something responds, but it is not Airbyte's API: all syncs wait until somebody corrects the settings. */
+  wrong_address: 'address',
   insufficient_credits: 'permanent',
   not_found: 'permanent',
   bad_request: 'permanent',
@@ -111,7 +116,7 @@ export interface CallOptions {
 export interface AirbyteClient {
   triggerSync(connectionId: string, options?: CallOptions): Promise<AirbyteAnswer<AirbyteJob>>;
   getJob(runId: string, options?: CallOptions): Promise<AirbyteAnswer<AirbyteJob>>;
-  /** Sync jobs, the newest first. */
+  /** Jobs of every kind, the newest first: only those with `isSync` are syncs. */
   listJobs(query: JobQuery, options?: CallOptions): Promise<AirbyteAnswer<AirbyteJob[]>>;
   /**
    * Airbyte cancels whatever runs on that job's connection, even a newer job: call `listJobs` first. It may
@@ -123,12 +128,23 @@ export interface AirbyteClient {
     query: ConnectionQuery,
     options?: CallOptions,
   ): Promise<AirbyteAnswer<AirbyteConnectionPage>>;
+  /** Whether the workspace exists and our credentials may see it. */
+  getWorkspace(workspaceId: string, options?: CallOptions): Promise<AirbyteAnswer<null>>;
   /** Whether our credentials work at all. */
   probe(options?: CallOptions): Promise<AirbyteAnswer<null>>;
+  /** What Airbyte said last about its rate limit; null while it has said nothing. */
+  readonly rateLimit: RateLimitSaid | null;
   /** Removes every secret that was sent recently from a foreign text. */
   scrub(text: string): string;
   /** Ends open requests and closes the connections. */
   close(): Promise<void>;
+}
+
+/** Headers of a response that speak of the rate limit, by their names. */
+export interface RateLimitSaid {
+  headers: Record<string, string>;
+  status: number;
+  at: Date;
 }
 
 export interface JobQuery {
@@ -165,6 +181,11 @@ export function verdictOf(status: string): AirbyteVerdict {
 
 export function isTerminal(status: string): boolean {
   return verdictOf(status) !== 'going_on';
+}
+
+/** Resets, refreshes and clears are jobs too, but nobody asked us to run them. */
+export function isSync({ jobType }: Pick<AirbyteJob, 'jobType'>): boolean {
+  return jobType === 'sync';
 }
 
 export function isKnownStatus(status: string): boolean {

@@ -1,10 +1,14 @@
 import { isSluiceError } from '../../../lib/errors.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
 import type { AirbyteClient, AirbyteConnection } from '../airbyte/types.ts';
+import { canonicalConnectionId } from '../connection-id.ts';
 import { connectorErrors } from '../errors.ts';
 import { type ConnectorWish, createConnector } from '../service.ts';
 import { type Enrolled, listEnrolled, readPlan } from '../store.ts';
+import { dependency } from '../sync/airbyte-calls.ts';
+import { findRateLimit, type SavedRateLimit } from '../sync/rate-limit-store.ts';
 import type { Connector } from '../types.ts';
+import { type EnrolmentWarning, inspectConnection } from './inspection.ts';
 
 export interface ConnectionsDeps {
   db: Database;
@@ -50,16 +54,21 @@ export async function listConnections(
   };
 }
 
+/** What Airbyte last said about its rate limit, to any process. */
+export function readRateLimit({ db }: Pick<ConnectionsDeps, 'db'>): Promise<SavedRateLimit | null> {
+  return db.kernel((tx) => findRateLimit(tx, dependency));
+}
+
 export type ImportWish = ConnectorWish & { tenantId: string };
 
 export interface ImportReport {
-  imported: Connector[];
+  imported: { connector: Connector; warnings: EnrolmentWarning[] }[];
   refused: { airbyteConnectionId: string; tenantId: string; code: string; message: string }[];
 }
 
 /** Enrols each connection for the named tenant; a refused one does not stop the others. */
 export async function importConnections(
-  { db }: { db: Database },
+  { db, client }: Pick<ConnectionsDeps, 'db' | 'client'>,
   wishes: readonly ImportWish[],
   createdBy: string,
 ): Promise<ImportReport> {
@@ -68,7 +77,9 @@ export async function importConnections(
     const { tenantId, airbyteConnectionId } = wish;
     try {
       await assertTenant(db, tenantId);
-      report.imported.push(await createConnector({ db }, { tenantId, createdBy }, wish));
+      const warnings = await inspectConnection(client, canonicalConnectionId(airbyteConnectionId));
+      const connector = await createConnector({ db }, { tenantId, createdBy }, wish);
+      report.imported.push({ connector, warnings });
     } catch (error) {
       if (!isSluiceError(error) || !refusals.includes(error.code)) throw error;
       report.refused.push({ airbyteConnectionId, tenantId, code: error.code, message: error.message });
@@ -77,7 +88,13 @@ export async function importConnections(
   return report;
 }
 
-const refusals = ['connection_taken', 'connector_exists', 'cadence_not_allowed', 'connector_tenant_unknown'];
+const refusals = [
+  'connection_taken',
+  'connection_unknown',
+  'connector_exists',
+  'cadence_not_allowed',
+  'connector_tenant_unknown',
+];
 
 async function assertTenant(db: Database, tenantId: string): Promise<void> {
   if ((await db.tenant(tenantId, (tx) => readPlan(tx, tenantId))) !== null) return;

@@ -6,15 +6,17 @@ import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
 import type { CircuitBreakers } from '../../../kernel/limits/circuit-breaker.ts';
 import { can } from '../../../kernel/tenancy/rights.ts';
 import { toSnakeCase } from '../../../lib/snake-case.ts';
+import { type AirbyteWatch, airbyteStates } from '../airbyte/check.ts';
 import { connectorFields, connectorFormParts, wishOf } from '../form.ts';
 import { dependency } from '../sync/airbyte-calls.ts';
 import { assertHookSecret, takeNotice } from '../sync/webhook.ts';
 import { type EnrolmentMode, enrolmentModes } from '../types.ts';
-import { connectionReply, connectorReply, renderConnection, renderConnector } from '../views.ts';
-import { type ConnectionsDeps, importConnections, listConnections } from './connections.ts';
+import { connectionReply, enrolledConnectorReply, renderConnection, renderConnector } from '../views.ts';
+import { type ConnectionsDeps, importConnections, listConnections, readRateLimit } from './connections.ts';
 
 export interface ConnectionRouteDeps extends ConnectionsDeps {
   wake: WakeUp;
+  watch: AirbyteWatch;
   breakers: CircuitBreakers;
   enrolment: EnrolmentMode;
   baseUrl: string;
@@ -41,6 +43,18 @@ export const statusReply = z
       reason: z.string().nullable(),
       since: timestamp.nullable(),
       next_try_at: timestamp.nullable(),
+      check: z
+        .object({
+          state: z.enum(airbyteStates),
+          message: z.string().nullable().describe('Shown to administrators only: it may name hosts'),
+          remedy: z.string().nullable(),
+          checked_at: timestamp,
+        })
+        .describe('What a request to Airbyte has just shown'),
+      rate_limit: z
+        .object({ headers: z.record(z.string(), z.string()), status: z.int(), said_at: timestamp })
+        .nullable()
+        .describe('What Airbyte last said about its rate limit, to any process'),
     }),
     webhook_path: z.string().nullable().describe('For Airbyte’s notifications; shown to the operator only'),
   })
@@ -61,6 +75,8 @@ function installStatus(app: RouteApp, deps: ConnectionRouteDeps): void {
       const { role } = principalOf(request);
       const isOperator = role === 'operator';
       const seesHosts = can(role, 'installation.read');
+      const { finding, at } = await deps.watch.look();
+      const said = await readRateLimit(deps);
       return {
         configured: deps.client !== null,
         missing: [...deps.missing],
@@ -72,6 +88,13 @@ function installStatus(app: RouteApp, deps: ConnectionRouteDeps): void {
           reason: seesHosts ? (breaker?.reason ?? null) : null,
           since: breaker?.openedAt?.toISOString() ?? null,
           next_try_at: breaker?.probeAt?.toISOString() ?? null,
+          check: {
+            state: finding.state,
+            message: seesHosts ? finding.message : null,
+            remedy: seesHosts ? finding.remedy : null,
+            checked_at: at.toISOString(),
+          },
+          rate_limit: said && { ...said, said_at: said.saidAt.toISOString() },
         },
         webhook_path: isOperator ? `/api/hooks/airbyte/${deps.hookSecret}` : null,
       };
@@ -149,7 +172,7 @@ function installImport(app: RouteApp, deps: ConnectionRouteDeps): void {
       }),
       response: {
         200: z.object({
-          imported: z.array(connectorReply),
+          imported: z.array(enrolledConnectorReply),
           refused: z.array(
             z.object({
               airbyte_connection_id: z.string(),
@@ -169,7 +192,10 @@ function installImport(app: RouteApp, deps: ConnectionRouteDeps): void {
       }));
       const report = await importConnections(deps, wishes, principalOf(request).userId);
       return {
-        imported: report.imported.map((one) => renderConnector(one)),
+        imported: report.imported.map(({ connector, warnings }) => ({
+          ...renderConnector(connector),
+          warnings,
+        })),
         refused: report.refused.map(toSnakeCase),
       };
     },

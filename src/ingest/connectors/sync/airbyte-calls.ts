@@ -1,8 +1,9 @@
 import type { Ground } from '../../../kernel/house/house.ts';
-import type { Slice, SliceResult } from '../../../kernel/jobs/types.ts';
+import type { Job, Slice, SliceResult } from '../../../kernel/jobs/types.ts';
 import type { AirbyteAnswer, AirbyteClient, AirbyteProblem, CallOptions } from '../airbyte/types.ts';
 import type { ConnectorMetrics } from '../metrics.ts';
 import { checkpointOf, kept, type SyncCheckpoint } from './checkpoint.ts';
+import type { RateLimitKeeper } from './rate-limit-keeper.ts';
 import type { RequestLimiter } from './request-limiter.ts';
 
 export const dependency = 'airbyte';
@@ -12,6 +13,7 @@ export interface AirbyteCallDeps extends Pick<Ground, 'breakers' | 'logger'> {
   client: AirbyteClient | null;
   requests: RequestLimiter;
   trouble: Trouble;
+  rateLimits: RateLimitKeeper;
   metrics: ConnectorMetrics;
   coolDownMs: number;
 }
@@ -82,6 +84,11 @@ export function waiting(
   return { outcome, checkpoint: kept(after) };
 }
 
+/** What every log line of a job has. */
+export function logFields({ jobId, correlationId }: Pick<Job, 'jobId' | 'correlationId'>) {
+  return { job_id: jobId, correlation_id: correlationId };
+}
+
 type Call<T> = (client: AirbyteClient, options: CallOptions) => Promise<AirbyteAnswer<T>>;
 
 /** The calls of one slice. Each is preceded by a lease check, because fencing cannot undo a POST. */
@@ -110,6 +117,7 @@ export class AirbyteCalls {
     const code = answer.type === 'ok' ? 'ok' : answer.problem.code;
     this.#deps.metrics.requests.inc({ request, answer: code });
     await this.#learn(answer.type === 'ok' ? null : answer.problem);
+    await this.#deps.rateLimits.keep(dependency, this.#client.rateLimit);
     return answer;
   }
 
@@ -132,7 +140,12 @@ export class AirbyteCalls {
     if (answer.problem.class !== 'auth') return 'unknown';
     const reason = `Airbyte refuses the credentials of this installation: ${problem.message}`;
     this.#deps.logger.error(
-      { dependency, status: answer.problem.status, alert: 'airbyte_credentials_refused' },
+      {
+        ...logFields(this.#slice.job),
+        dependency,
+        status: answer.problem.status,
+        alert: 'airbyte_credentials_refused',
+      },
       'Airbyte refuses the credentials of this installation, and every sync waits. Check AIRBYTE_API_TOKEN, or ' +
         'AIRBYTE_CLIENT_ID and AIRBYTE_CLIENT_SECRET, and restart with the right ones',
     );
@@ -149,6 +162,7 @@ export class AirbyteCalls {
       return;
     }
     trouble.clear();
+    if (problem?.class === 'address') return this.#openWrongAddress(problem);
     if (problem?.class === 'rate_limit') {
       this.#deps.metrics.throttled();
       requests.closeFor(Math.min(problem.retryAfterMs ?? throttledPauseMs.usual, throttledPauseMs.most));
@@ -158,6 +172,15 @@ export class AirbyteCalls {
       this.#isProbe = false;
       await this.#deps.breakers.recordSuccess(dependency);
     }
+  }
+
+  /** No sync can run there, so none of them is at fault: all wait until the settings are right. */
+  #openWrongAddress({ message, status }: AirbyteProblem): Promise<void> {
+    this.#deps.logger.error(
+      { ...logFields(this.#slice.job), dependency, status, alert: 'airbyte_wrong_address' },
+      'What responds at AIRBYTE_BASE_URL is not the API of Airbyte, and every sync waits',
+    );
+    return this.#open(`What responds is not the API of Airbyte: ${message}`);
   }
 
   async #open(reason: string): Promise<void> {

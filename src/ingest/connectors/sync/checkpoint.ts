@@ -1,9 +1,15 @@
+import type { AirbyteProblem } from '../airbyte/types.ts';
+
 /** What a sync remembers between its slices. */
 export interface SyncCheckpoint {
   /** Committed before `POST /jobs`: while it is set, it is unknown whether Airbyte has created a job. */
   triggerStartedAt: string | null;
   /** When the last `POST /jobs` without any response began: its run may still appear. */
   unansweredSince: string | null;
+  /** The 409 that the last trigger got although the connection is active: its run may still appear. */
+  conflict: Conflict | null;
+  /** A job of another kind (reset, refresh, clear) that runs on the connection: the trigger waits for its end. */
+  blockedBy: BlockingJob | null;
   run: FollowedRun | null;
   /** Runs of this job that Airbyte reported as failed. */
   failedRuns: string[];
@@ -14,6 +20,14 @@ export interface SyncCheckpoint {
   /** Why the sync is waiting; null when it is not. */
   waitingFor: string | null;
   result: SyncResult | null;
+}
+
+export type Conflict = Pick<AirbyteProblem, 'code' | 'message'>;
+
+export interface BlockingJob {
+  runId: string;
+  jobType: string;
+  since: string;
 }
 
 export interface FollowedRun {
@@ -32,14 +46,24 @@ export interface SyncResult {
   durationSeconds: number | null;
   startedAt: string | null;
   endedAt: string | null;
-  /** `skipped_active` when there was nothing to do. */
+  /** `skipped_active` when there was nothing to do; one of `emptyCodes` when nothing is known to have moved. */
   code: string | null;
   failureReason: string | null;
+}
+
+/** Codes of syncs that Airbyte calls a success, though no record is known to have moved. */
+export const emptyCodes = ['no_records', 'no_statistics'] as const;
+export type EmptyCode = (typeof emptyCodes)[number];
+
+export function isEmptyCode(code: string | null): code is EmptyCode {
+  return emptyCodes.some((one) => one === code);
 }
 
 const start: SyncCheckpoint = {
   triggerStartedAt: null,
   unansweredSince: null,
+  conflict: null,
+  blockedBy: null,
   run: null,
   failedRuns: [],
   pollErrors: 0,
@@ -57,7 +81,7 @@ export function checkpointOf(checkpoint: Record<string, unknown>): SyncCheckpoin
 
 /** Whether the result of every trigger so far is known. */
 export function withoutIntent(checkpoint: SyncCheckpoint): SyncCheckpoint {
-  return { ...checkpoint, triggerStartedAt: null, unansweredSince: null };
+  return { ...checkpoint, triggerStartedAt: null, unansweredSince: null, conflict: null };
 }
 
 /** How long a trigger without a response may still lead to a run; 0 when no run is to be expected any more. */

@@ -1,6 +1,6 @@
 import type { Slice, SliceResult } from '../../../kernel/jobs/types.ts';
 import { type AirbyteJob, isTerminal } from '../airbyte/types.ts';
-import { type AirbyteCalls, callAirbyte, waiting } from './airbyte-calls.ts';
+import { type AirbyteCalls, callAirbyte, logFields, waiting } from './airbyte-calls.ts';
 import { checkpointOf, doubtMs, kept, type SyncCheckpoint, withoutIntent } from './checkpoint.ts';
 import type { SyncWorkerDeps } from './deps.ts';
 import { listHeldRuns } from './run-store.ts';
@@ -21,7 +21,7 @@ export async function cleanUpSync(deps: SyncWorkerDeps, slice: Slice): Promise<S
   const sinceMs = deps.clock.nowMs() - (job.finishedAt?.getTime() ?? 0);
   if (sinceMs > limitMs) {
     deps.logger.warn(
-      { job_id: job.jobId, run_id: job.runId },
+      { ...logFields(job), run_id: job.runId },
       'a canceled sync could not be ended in Airbyte',
     );
     return done;

@@ -27,8 +27,14 @@ export function dispatchSyncIn(
     createdBy: request.createdBy,
     userId: request.userId,
     ipAddress: request.ipAddress ?? null,
+    // The claim leaves `job.started` to the worker, which knows the run's id.
     // A canceled sync is ended in Airbyte even when its connector has been deleted.
-    payload: { airbyteConnectionId },
+    payload: { airbyteConnectionId, announcesStart: true },
     ...(request.correlationId === undefined ? {} : { correlationId: request.correlationId }),
   });
+}
+
+/** Jobs of older programs got their `job.started` with the claim. */
+export function announcesStart({ payload }: Pick<Job, 'payload'>): boolean {
+  return payload.announcesStart === true;
 }

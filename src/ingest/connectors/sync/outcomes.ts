@@ -1,7 +1,7 @@
 import { decideRetry, type RetryPolicy } from '../../../kernel/jobs/run/retry.ts';
 import type { Job, JobFailure, Outcome } from '../../../kernel/jobs/types.ts';
 import type { AirbyteProblem } from '../airbyte/types.ts';
-import { maxRetries } from '../types.ts';
+import { maxRetries, type Notice } from '../types.ts';
 
 const backoff = { type: 'exponential', baseMs: 60_000, capMs: 3_600_000, jitter: 0.25 } as const;
 
@@ -48,6 +48,12 @@ export function syncFailedOutcome(
   const decision = decideRetry(policy, failedBefore);
   if (!decision.retry || job.retryCount >= maxRetries) return { type: 'dead', failure };
   return { type: 'retry', failure, delayMs: decision.delayMs };
+}
+
+/** Dead at once: Airbyte would fail the same way until the source or destination is set up rightly. */
+export function configErrorOutcome({ runId, errorMessage }: Pick<Notice, 'runId' | 'errorMessage'>): Outcome {
+  const reason = errorMessage ?? 'the settings of its source or destination are wrong';
+  return dead('config_error', `Run ${runId} of Airbyte failed because of its configuration: ${reason}`);
 }
 
 export function dead(code: string, message: string, errorClass = 'permanent'): Outcome {

@@ -4,10 +4,18 @@ import type { AirbyteJob, AirbyteProblem } from '../airbyte/types.ts';
 import { verdictOf } from '../airbyte/types.ts';
 import { findConnector } from '../store.ts';
 import type { Notice } from '../types.ts';
-import type { AirbyteCalls } from './airbyte-calls.ts';
-import { checkpointOf, kept, type SyncCheckpoint, type SyncResult, withoutIntent } from './checkpoint.ts';
+import { type AirbyteCalls, logFields } from './airbyte-calls.ts';
+import {
+  checkpointOf,
+  type EmptyCode,
+  kept,
+  type SyncCheckpoint,
+  type SyncResult,
+  withoutIntent,
+} from './checkpoint.ts';
 import type { SyncWorkerDeps } from './deps.ts';
-import { dead, outcomeOf, syncFailedOutcome } from './outcomes.ts';
+import { isConfigError, noticeAbout } from './notice.ts';
+import { configErrorOutcome, dead, outcomeOf, syncFailedOutcome } from './outcomes.ts';
 import { cancelWithRun } from './run-store.ts';
 
 interface Poll {
@@ -90,6 +98,7 @@ async function succeed(poll: Poll, run: AirbyteJob): Promise<SliceResult> {
     code: null,
     failureReason: null,
   };
+  result.code = emptyCodeOf(result);
   const counters = {
     ...(result.recordsSynced === null ? {} : { records_synced: result.recordsSynced }),
     ...(result.bytesSynced === null ? {} : { bytes_synced: result.bytesSynced }),
@@ -98,6 +107,7 @@ async function succeed(poll: Poll, run: AirbyteJob): Promise<SliceResult> {
     records_synced: result.recordsSynced,
     bytes_synced: result.bytesSynced,
     ...(result.durationSeconds === null ? {} : { duration_seconds: result.durationSeconds }),
+    ...(result.code === null ? {} : { code: result.code }),
   };
   return {
     outcome: { type: 'done', result: told },
@@ -105,23 +115,33 @@ async function succeed(poll: Poll, run: AirbyteJob): Promise<SliceResult> {
     checkpoint: kept({ ...checkpoint, pollErrors: 0, run: withStatus(checkpoint, run), result }),
     effects: async (tx) => {
       tx.afterCommit(() => deps.metrics.records.inc(result.recordsSynced ?? 0));
+      tx.afterCommit(() => deps.metrics.countEmpty(slice.job, result.code));
       tx.afterCommit(() =>
-        deps.logger.info({ job_id: slice.job.jobId, run_id: run.runId }, 'a sync succeeded'),
+        deps.logger.info({ ...logFields(slice.job), run_id: run.runId }, 'a sync succeeded'),
       );
     },
   };
 }
 
+/** Airbyte calls a sync that found nothing, or lost its statistics, a success like any other. */
+function emptyCodeOf({ recordsSynced }: SyncResult): EmptyCode | null {
+  if (recordsSynced === null) return 'no_statistics';
+  return recordsSynced === 0 ? 'no_records' : null;
+}
+
 async function failRun(poll: Poll, run: AirbyteJob): Promise<SliceResult> {
   const { deps, slice, checkpoint } = poll;
   const notice = await readNotice(poll);
-  const reason = notice?.errorMessage ?? null;
+  const reason = notice?.errorMessage ?? reasonOf(poll, run);
   const message =
     `Airbyte reported run ${run.runId} as failed: ` +
     (reason ?? 'no reason was given; see the run’s log in Airbyte').slice(0, 1_000);
   const failedBefore = checkpoint.failedRuns.length;
   const { retryBaseMs } = deps.policy;
-  const outcome = syncFailedOutcome(slice.job, { message, failedBefore, retryBaseMs });
+  const isConfig = isConfigError(notice) || run.failure?.type === 'config_error';
+  const outcome = isConfig
+    ? configErrorOutcome({ runId: run.runId, errorMessage: reason })
+    : syncFailedOutcome(slice.job, { message, failedBefore, retryBaseMs });
   const failedRuns = [...checkpoint.failedRuns, run.runId];
   const result: SyncResult = {
     recordsSynced: run.rowsSynced,
@@ -136,6 +156,11 @@ async function failRun(poll: Poll, run: AirbyteJob): Promise<SliceResult> {
   }
   const next: SyncCheckpoint = { ...withoutIntent(checkpoint), failedRuns, run: null, pollErrors: 0 };
   return { outcome, runId: null, stage: 'waiting', checkpoint: kept({ ...next, result }) };
+}
+
+/** From the run's attempts, where the server shows them. */
+function reasonOf({ deps }: Poll, { failure }: AirbyteJob): string | null {
+  return failure && (deps.client?.scrub(failure.message) ?? failure.message).slice(0, 2_000);
 }
 
 /** Ends the job and its lease right here, which no outcome of a slice can do. */
@@ -165,6 +190,10 @@ async function onProblem(poll: Poll, problem: AirbyteProblem): Promise<SliceResu
       return { outcome: { type: 'wait', delayMs: deps.coolDownMs }, checkpoint: kept(paused) };
     }
   }
+  if (problem.class === 'address') {
+    const paused = { ...checkpoint, waitingFor: 'airbyte_wrong_address' };
+    return { outcome: { type: 'wait', delayMs: deps.coolDownMs }, checkpoint: kept(paused) };
+  }
   const pollErrors = checkpoint.pollErrors + 1;
   if (problem.code === 'not_found' && pollErrors > maxMissing) {
     const message = `Airbyte no longer knows run ${runId}: ${problem.message}`;
@@ -184,12 +213,8 @@ async function onProblem(poll: Poll, problem: AirbyteProblem): Promise<SliceResu
 async function readNotice({ deps, slice, runId }: Poll): Promise<Notice | null> {
   const { tenantId, subjectId: connectorId } = slice.job;
   const connector = await slice.transaction((tx) => findConnector(tx, { tenantId, connectorId }));
-  const notice = connector?.lastNotice ?? null;
-  // Beyond 2^53 the number in the webhook's JSON has lost digits, so ours is rounded the same way to compare them.
-  if (notice === null || Number(notice.runId) !== Number(runId)) return null;
-  // The process that received the notice knew other tokens than this one, so scrub again.
-  const { errorMessage } = notice;
-  return { ...notice, errorMessage: errorMessage && (deps.client?.scrub(errorMessage) ?? errorMessage) };
+  const scrub = (text: string) => deps.client?.scrub(text) ?? text;
+  return noticeAbout(connector?.lastNotice ?? null, { runId, scrub });
 }
 
 function timesOf(run: AirbyteJob): Pick<SyncResult, 'durationSeconds' | 'startedAt' | 'endedAt'> {

@@ -1,5 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
+import type { ConnectorKey } from '../types.ts';
 
 export interface HeldRun {
   runId: string;
@@ -45,6 +46,20 @@ export function listHeldRuns(
               limit ${maxJobs}) earlier,
            jsonb_array_elements_text(earlier.checkpoint -> 'failedRuns') failed (run_id)
      where failed.run_id = any(${runIds}::text[])`);
+}
+
+/** Brings the retry that waits after these failed runs forward, so that a worker looks at it again. */
+export async function hurryRetry(tx: Tx, { tenantId, connectorId }: ConnectorKey): Promise<void> {
+  await tx.run(sql`
+    update only ingestion_jobs
+       set run_at = clock_timestamp(),
+           next_retry_at = clock_timestamp(),
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and pipeline = 'sync'
+       and subject_id = ${connectorId}
+       and status = 'failed'
+       and run_at > clock_timestamp()`);
 }
 
 /**

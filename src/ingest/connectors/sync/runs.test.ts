@@ -15,6 +15,7 @@ function run(runId: string, status: string, createdAfterMs: number): AirbyteJob 
     durationSeconds: null,
     bytesSynced: null,
     rowsSynced: null,
+    failure: null,
   };
 }
 

@@ -1,4 +1,4 @@
-import { type AirbyteJob, isTerminal } from '../airbyte/types.ts';
+import { type AirbyteJob, isSync, isTerminal } from '../airbyte/types.ts';
 import type { HeldRun } from './run-store.ts';
 
 /** Airbyte's clock may be this much behind ours. */
@@ -21,11 +21,17 @@ export interface FoundRun {
   isOurs: boolean;
 }
 
+/** Whether it was created since our trigger. */
+export function mayBeOurs({ createdAt }: Pick<AirbyteJob, 'createdAt'>, since: Date): boolean {
+  return createdAt.getTime() >= since.getTime() - skewMs;
+}
+
 /** The newest run that no other job holds and that is active or may have been created by our trigger. */
 export function chooseRun({ runs, since, held, past }: Candidates): FoundRun | null {
   for (const run of runs) {
+    if (!isSync(run)) continue;
     if (past.includes(run.runId)) continue;
-    const isOurs = since !== null && run.createdAt.getTime() >= since.getTime() - skewMs;
+    const isOurs = since !== null && mayBeOurs(run, since);
     const holders = held.filter(({ runId }) => runId === run.runId);
     if (!isTerminal(run.status)) {
       // A dead letter has given the run up, for example at its deadline, so the next job may take it.

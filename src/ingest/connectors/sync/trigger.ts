@@ -1,15 +1,17 @@
 import { recordEvent } from '../../../kernel/events/service.ts';
 import type { Slice, SliceResult } from '../../../kernel/jobs/types.ts';
 import type { AirbyteAnswer, AirbyteJob, AirbyteProblem } from '../airbyte/types.ts';
-import { isTerminal } from '../airbyte/types.ts';
+import { isSync, isTerminal } from '../airbyte/types.ts';
 import { findConnector } from '../store.ts';
 import type { Connector } from '../types.ts';
 import { type AirbyteCalls, waiting } from './airbyte-calls.ts';
 import { checkpointOf, doubtMs, kept, type SyncCheckpoint, withoutIntent } from './checkpoint.ts';
 import type { SyncWorkerDeps } from './deps.ts';
-import { dead, outcomeOf } from './outcomes.ts';
+import { announcesStart } from './dispatch.ts';
+import { isConfigError, noticeAbout } from './notice.ts';
+import { configErrorOutcome, dead, outcomeOf } from './outcomes.ts';
 import { listHeldRuns } from './run-store.ts';
-import { chooseRun, type FoundRun } from './runs.ts';
+import { chooseRun, type FoundRun, mayBeOurs } from './runs.ts';
 
 interface Attempt {
   deps: SyncWorkerDeps;
@@ -41,32 +43,84 @@ export async function triggerSync(
     connector,
     checkpoint: { ...checkpointOf(checkpoint), waitingFor: null },
   };
+  const settled = endByConfigError(attempt);
+  if (settled !== null) return settled;
   const since = intentOf(attempt);
-  if (since !== null) {
-    const known = (await lookUp(attempt, since)) ?? waitForLost(attempt);
+  if (since !== null || attempt.checkpoint.blockedBy !== null) {
+    const known = (await lookUp(attempt, since)) ?? (await waitForLost(attempt));
     if (known !== null) return known;
   }
   return (await refuseTooEarly(attempt)) ?? post(attempt, since);
+}
+
+/** Airbyte's notification may come after the poll that saw the failure: then the retry that waits is pointless. */
+function endByConfigError({ deps, connector, checkpoint }: Attempt): SliceResult | null {
+  const notice = noticeAbout(connector.lastNotice, {
+    runId: checkpoint.failedRuns.at(-1),
+    scrub: (text) => deps.client?.scrub(text) ?? text,
+  });
+  return isConfigError(notice) ? { outcome: configErrorOutcome(notice) } : null;
 }
 
 function intentOf({ checkpoint }: Attempt): Date | null {
   return checkpoint.triggerStartedAt === null ? null : new Date(checkpoint.triggerStartedAt);
 }
 
-/** Returns null when there is no run to follow yet. */
-async function lookUp(attempt: Attempt, since: Date): Promise<SliceResult | null> {
+/** Returns null when there is no run to follow yet, and no job of another kind in its way. */
+async function lookUp(attempt: Attempt, since: Date | null): Promise<SliceResult | null> {
   const answer = await listRuns(attempt);
   if (answer.type !== 'ok') return fail(attempt, answer.problem);
   const found = await choose(attempt, answer.value, since);
-  return found === null ? null : meet(attempt, found);
+  if (found !== null) return meet(attempt, found);
+  const other = answer.value.find((run) => !isSync(run) && !isTerminal(run.status));
+  if (other !== undefined) return waitForOther(attempt, other, since);
+  attempt.checkpoint = { ...attempt.checkpoint, blockedBy: null };
+  return null;
 }
 
-/** Airbyte may still be creating the run, so finding none proves nothing before the time is over. */
-function waitForLost({ deps, slice, checkpoint }: Attempt): SliceResult | null {
-  const { pollMs, lostTriggerMs } = deps.policy;
+/** A reset, refresh or clear ends by itself; nothing is wrong, so waiting for it uses no attempt. */
+function waitForOther(attempt: Attempt, { runId, jobType }: AirbyteJob, since: Date | null): SliceResult {
+  const { deps, checkpoint } = attempt;
+  const nowMs = deps.clock.nowMs();
+  const known = checkpoint.blockedBy?.runId === runId ? checkpoint.blockedBy : null;
+  const blockedBy = known ?? { runId, jobType, since: new Date(nowMs).toISOString() };
+  if (nowMs - Date.parse(blockedBy.since) > deps.policy.deadlineMs) {
+    const hours = deps.policy.deadlineMs / 3_600_000;
+    const message = `The ${jobType} ${runId} of Airbyte has kept the sync waiting for ${hours} hours`;
+    return { outcome: dead('already_running', message, 'conflict') };
+  }
+  return waitKeeping(attempt, {
+    // Airbyte refused the trigger because of that job: only an earlier one may still have created a run.
+    triggerStartedAt: since?.toISOString() ?? null,
+    unansweredSince: since === null ? null : checkpoint.unansweredSince,
+    conflict: null,
+    blockedBy,
+    waitingFor: 'airbyte_job_running',
+  });
+}
+
+/**
+ * Airbyte may still be creating the run, so finding none proves nothing before the time is over. A 409 that has not led
+ * to a run by then uses a retry; a trigger without any response used one at once.
+ */
+async function waitForLost(attempt: Attempt): Promise<SliceResult | null> {
+  const { deps, checkpoint } = attempt;
+  const { lostTriggerMs } = deps.policy;
   const leftMs = doubtMs(checkpoint, { nowMs: deps.clock.nowMs(), lostTriggerMs });
-  if (leftMs === 0) return null;
-  return waiting(slice, { waitingFor: 'lost_trigger', delayMs: Math.min(pollMs, leftMs) });
+  if (leftMs > 0) return waitKeeping(attempt, { waitingFor: 'lost_trigger' }, leftMs);
+  if (checkpoint.conflict === null) return null;
+  attempt.checkpoint = { ...checkpoint, conflict: null, unansweredSince: null };
+  return fail(attempt, { ...checkpoint.conflict, status: 409, class: 'conflict', retryAfterMs: null });
+}
+
+/** Until the next look, at most a poll away. Keeps what this slice has learnt, which `slice.job` does not have. */
+function waitKeeping(
+  { deps, checkpoint }: Attempt,
+  change: Partial<SyncCheckpoint>,
+  atMostMs = Number.POSITIVE_INFINITY,
+): SliceResult {
+  const delayMs = Math.min(deps.policy.pollMs, atMostMs);
+  return { outcome: { type: 'wait', delayMs }, checkpoint: kept({ ...checkpoint, ...change }) };
 }
 
 function listRuns({ calls, connector }: Attempt): Promise<AirbyteAnswer<AirbyteJob[]>> {
@@ -90,7 +144,8 @@ async function refuseTooEarly({ deps, slice, connector }: Attempt): Promise<Slic
   const ownMs = (connector.minIntervalSeconds ?? 0) * 1000;
   const windowMs = Math.max(policy.minIntervalMs, ownMs);
   const account = {
-    key: `account:${connector.externalAccountId}`,
+    // The account is a text that the tenant chose: the same one of another tenant must not hold this one up.
+    key: `account:${connector.tenantId}:${connector.externalAccountId}`,
     limit: policy.accountLimit,
     windowMs: policy.accountWindowMs,
   };
@@ -115,33 +170,53 @@ async function post(attempt: Attempt, since: Date | null): Promise<SliceResult> 
   const answer = await calls.ask('trigger', (client, options) =>
     client.triggerSync(connector.airbyteConnectionId, options),
   );
-  if (answer.type === 'ok') return follow(attempt, { run: answer.value, isOurs: true });
-  // Any response means that Airbyte is done with it; what was not sent had no effect.
-  if (answer.problem.status !== null || answer.type === 'definite') {
+  if (answer.type === 'ok') return take(attempt, answer.value, { since, intent });
+  const { problem } = answer;
+  if (problem.class === 'conflict') return meetConflict(attempt, problem, { since, intent });
+  // Any other response means that Airbyte is done with it; what was not sent had no effect.
+  if (problem.status !== null || answer.type === 'definite') {
     attempt.checkpoint = { ...attempt.checkpoint, unansweredSince: null };
   }
   if (answer.type === 'ambiguous') {
     const known = await lookUp(attempt, intent);
-    return known ?? fail(attempt, answer.problem);
+    return known ?? fail(attempt, problem);
   }
-  const { problem } = answer;
   // Airbyte refused this trigger; only an earlier one may still have created a run.
   if (since === null) attempt.checkpoint = withoutIntent(attempt.checkpoint);
-  if (problem.code === 'already_running') return meetActive(attempt, problem, since);
-  if (problem.code === 'state_conflict') return lookAtConnection(attempt, problem);
   return fail(attempt, problem);
 }
 
-async function meetActive(
+/** Since when runs may be ours: an earlier trigger whose response is unknown, and the oldest trigger at all. */
+interface Moments {
+  since: Date | null;
+  intent: Date;
+}
+
+/** Airbyte returns the job that it made, or one that was queued on the connection before. */
+function take(attempt: Attempt, run: AirbyteJob, { since, intent }: Moments): SliceResult {
+  if (!isSync(run)) return waitForOther(attempt, run, since);
+  const isOurs = mayBeOurs(run, intent);
+  if (!isOurs) attempt.deps.metrics.adoptions.inc({ reason: 'queued' });
+  return follow(attempt, { run, isOurs });
+}
+
+/**
+ * A 409 does not say that nothing happened: Airbyte also sends it when it has waited a minute for the id of a run that
+ * it did start. So the intent stays until the connection's jobs have been watched for as long as after a lost response.
+ */
+async function meetConflict(
   attempt: Attempt,
   problem: AirbyteProblem,
-  since: Date | null,
+  { since, intent }: Moments,
 ): Promise<SliceResult> {
-  const answer = await listRuns(attempt);
-  if (answer.type !== 'ok') return fail(attempt, answer.problem);
-  const found = await choose(attempt, answer.value, since);
-  // It has just ended, or it is not a sync: the next try will show.
-  return found === null ? fail(attempt, problem) : meet(attempt, found);
+  const { code, message } = problem;
+  attempt.checkpoint = { ...attempt.checkpoint, conflict: { code, message } };
+  const isRunning = code === 'already_running';
+  const refused = isRunning ? null : await refuseInactive(attempt);
+  if (refused !== null) return refused;
+  // What ran before this trigger is not its run.
+  const known = await lookUp(attempt, isRunning ? since : intent);
+  return known ?? (await waitForLost(attempt)) ?? fail(attempt, problem);
 }
 
 /** A run that we triggered is always followed; for others the connector has a policy. */
@@ -200,17 +275,20 @@ function follow(attempt: Attempt, { run, isOurs }: FoundRun): SliceResult {
     outcome: isTerminal(run.status) ? { type: 'continue' } : { type: 'wait', delayMs: deps.policy.pollMs },
     runId: run.runId,
     stage: 'syncing',
-    checkpoint: kept({ ...withoutIntent(attempt.checkpoint), run: followed, pollErrors: 0 }),
+    checkpoint: kept({ ...withoutIntent(attempt.checkpoint), blockedBy: null, run: followed, pollErrors: 0 }),
     effects: async (tx) => {
       const { tenantId, jobId, userId, correlationId } = job;
-      const event = { tenantId, type: 'sync.triggered', subject: jobId, userId, correlationId, data };
-      await recordEvent(deps, tx, event);
+      const about = { tenantId, subject: jobId, userId, correlationId };
+      const { pipeline, subjectId, leasedBy } = job;
+      const started = { ...data, pipeline, subject_id: subjectId, worker_id: leasedBy };
+      if (announcesStart(job)) await recordEvent(deps, tx, { ...about, type: 'job.started', data: started });
+      await recordEvent(deps, tx, { ...about, type: 'sync.triggered', data });
     },
   };
 }
 
-/** 409 `state-conflict`: the connection's own status says why. */
-async function lookAtConnection(attempt: Attempt, problem: AirbyteProblem): Promise<SliceResult> {
+/** 409 `state-conflict`: the connection's own status may say why. Returns null when it is active. */
+async function refuseInactive(attempt: Attempt): Promise<SliceResult | null> {
   const { calls, connector } = attempt;
   const { airbyteConnectionId } = connector;
   const answer = await calls.ask('get_connection', (client, options) =>
@@ -218,13 +296,14 @@ async function lookAtConnection(attempt: Attempt, problem: AirbyteProblem): Prom
   );
   if (answer.type !== 'ok') return fail(attempt, answer.problem);
   const { status } = answer.value;
-  if (status === 'active') return fail(attempt, problem);
+  if (status === 'active') return null;
   const message = `Connection ${airbyteConnectionId} is ${status} in Airbyte, and only active ones sync`;
   return { outcome: dead('connection_inactive', message, 'conflict'), ...without(attempt) };
 }
 
 async function fail(attempt: Attempt, problem: AirbyteProblem): Promise<SliceResult> {
   const { deps, slice, calls } = attempt;
+  if (problem.class === 'address') return waitForAddress(attempt);
   const checkpoint = kept(attempt.checkpoint);
   if (problem.class !== 'auth') return { outcome: outcomeOf(problem, slice.job, deps.policy), checkpoint };
   const isLockedOut = await calls.areCredentialsBad(problem);
@@ -235,5 +314,11 @@ async function fail(attempt: Attempt, problem: AirbyteProblem): Promise<SliceRes
     return { outcome: outcomeOf(unclear, slice.job, deps.policy), checkpoint };
   }
   const paused = { ...attempt.checkpoint, waitingFor: 'airbyte_credentials_refused' };
+  return { outcome: { type: 'wait', delayMs: deps.coolDownMs }, checkpoint: kept(paused) };
+}
+
+/** The breaker has opened for every sync: this one is the first to wait for the right address. */
+function waitForAddress({ deps, checkpoint }: Attempt): SliceResult {
+  const paused = { ...checkpoint, waitingFor: 'airbyte_wrong_address' };
   return { outcome: { type: 'wait', delayMs: deps.coolDownMs }, checkpoint: kept(paused) };
 }

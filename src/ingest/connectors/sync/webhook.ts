@@ -10,6 +10,8 @@ import { canonicalConnectionId } from '../connection-id.ts';
 import { connectorErrors } from '../errors.ts';
 import { listEnrolled, saveNotice } from '../store.ts';
 import { type ConnectorKey, type Notice, pipelineName } from '../types.ts';
+import { isConfigError } from './notice.ts';
+import { hurryRetry } from './run-store.ts';
 
 const words = z.string().catch('');
 const count = z.number().int().nonnegative().nullish().catch(null);
@@ -74,8 +76,10 @@ async function hurry(
     await saveNotice(tx, { tenantId, connectorId }, notice);
     const active = await findActive(tx, { tenantId, pipeline: pipelineName, subjectId: connectorId });
     // A sync that has not been triggered waits for a limit, which a webhook does not lift.
-    if (!active?.runId) return;
-    await unparkJob(tx, active);
+    if (active?.runId) await unparkJob(tx, active);
+    // The poll may have seen the failure first; with its reason known, the retry ends instead of running again.
+    else if (!active && isConfigError(notice)) await hurryRetry(tx, { tenantId, connectorId });
+    else return;
     tx.afterCommit(() => deps.wake.announce('jobs'));
   });
 }
