@@ -3011,7 +3011,10 @@ create table public.scrape_runs (
   created_by text not null,
   started_at timestamp with time zone default clock_timestamp() not null,
   finished_at timestamp with time zone,
-  updated_at timestamp with time zone default clock_timestamp() not null
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  missed_pages jsonb,
+  delay_ms integer,
+  paused_ms bigint
 );
 
 create table public.scrape_sources (
@@ -3024,7 +3027,9 @@ create table public.scrape_sources (
   settings jsonb default '{}'::jsonb not null,
   created_by text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
-  updated_at timestamp with time zone default clock_timestamp() not null
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  every_hours double precision,
+  next_crawl_at timestamp with time zone
 );
 
 create table public.search_events (
@@ -3586,6 +3591,8 @@ alter table public.scrape_sources add constraint scrape_sources_check CHECK (((m
 
 alter table public.scrape_sources add constraint scrape_sources_check1 CHECK (((mode = 'crawl'::text) = (url IS NOT NULL)));
 
+alter table public.scrape_sources add constraint scrape_sources_every_hours_check CHECK ((every_hours > (0)::double precision));
+
 alter table public.scrape_sources add constraint scrape_sources_kb_id_check CHECK (((length(kb_id) >= 1) AND (length(kb_id) <= 200)));
 
 alter table public.scrape_sources add constraint scrape_sources_kind_check CHECK ((kind = ANY (ARRAY['website'::text, 'sitemap'::text, 'feed'::text])));
@@ -3845,6 +3852,8 @@ CREATE INDEX ix_scrape_runs_finished ON public.scrape_runs USING btree (finished
 CREATE INDEX ix_scrape_runs_open ON public.scrape_runs USING btree (updated_at) WHERE (status = 'running'::text);
 
 CREATE INDEX ix_scrape_runs_source ON public.scrape_runs USING btree (tenant_id, source, scrape_run_id);
+
+CREATE INDEX ix_scrape_sources_due ON public.scrape_sources USING btree (next_crawl_at) WHERE (next_crawl_at IS NOT NULL);
 
 CREATE INDEX ix_scrape_sources_kb ON public.scrape_sources USING btree (tenant_id, kb_id, source);
 

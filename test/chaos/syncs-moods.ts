@@ -14,6 +14,15 @@ const moods: Record<string, Mood> = {
     void airbyte.trouble({ kind: 'trigger', times: 1 }, { type: 'cut', done: false }),
   'job made, 408': (airbyte) =>
     void airbyte.trouble({ kind: 'trigger', times: 1 }, airbyteTroubles.madeButTimedOut()),
+  'job made, 409': (airbyte) =>
+    void airbyte.trouble({ kind: 'trigger', times: 2 }, airbyteTroubles.conflictAfterStart()),
+  'job made late, 409': (airbyte, random) =>
+    void airbyte.trouble(
+      { kind: 'trigger', times: 2 },
+      airbyteTroubles.conflictAfterStart(20 + random.below(300)),
+    ),
+  'job not made, 409': (airbyte) =>
+    void airbyte.trouble({ kind: 'trigger', times: 1 }, airbyteTroubles.stateConflict()),
   'job made, answer torn': (airbyte) =>
     void airbyte.trouble({ kind: 'trigger', times: 1 }, { type: 'truncated' }),
   '503 burst': (airbyte, random) =>

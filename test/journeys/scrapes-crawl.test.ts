@@ -57,6 +57,62 @@ describe('a crawl of a web site', () => {
     });
   });
 
+  test('sends conditional requests also when a page failed last time, and reads that page', async () => {
+    const claims = await scrapes.tenant();
+    const page = { etag: '"1"' };
+    const site = await serveWebSite({
+      '/': { links: ['/a', '/b'], ...page },
+      '/a': page,
+      '/b': { ...page, status: 503 },
+    });
+    await crawlSource(claims, { url: `${site.url}/`, sitemap: false });
+    expect(await crawl(claims)).toMatchObject({
+      is_complete: false,
+      pages_failed: 1,
+      delay_ms: 0,
+      paused_ms: 0,
+    });
+    site.pages.set('/b', page);
+    site.forgetRequests();
+    expect(await crawl(claims)).toMatchObject({ is_complete: true, pages_failed: 0 });
+    const statusOf = new Map(site.requests.map(({ path, status }) => [path, status]));
+    expect([statusOf.get('/'), statusOf.get('/a'), statusOf.get('/b')]).toEqual([304, 304, 200]);
+  });
+
+  test('says how politely it went about the site', async () => {
+    const claims = await scrapes.tenant();
+    const site = await serveWebSite({
+      '/robots.txt': { body: 'User-agent: *\nCrawl-delay: 0.05', type: 'text/plain' },
+      '/': { links: ['/a'] },
+      '/a': {},
+    });
+    await crawlSource(claims, { url: `${site.url}/`, sitemap: false });
+    expect(await crawl(claims)).toMatchObject({ is_complete: true, delay_ms: 50, paused_ms: 0 });
+  });
+
+  test('starts by its schedule, once for all ticks that were missed', async () => {
+    const claims = await scrapes.tenant();
+    const site = await serveWebSite({ '/': {} });
+    await crawlSource(claims, { url: `${site.url}/`, sitemap: false, every_hours: 6 });
+    const source = async () => (await scrapes.call(claims, '/api/scraping/sources/site')).body;
+    const hoursAhead = async () =>
+      (Date.parse(String((await source()).next_crawl_at)) - Date.now()) / 3_600_000;
+    expect(await source()).toMatchObject({ every_hours: 6, last_run: null });
+    expect(await hoursAhead()).toBeCloseTo(6, 1);
+    await database.owner(
+      `update scrape_sources set next_crawl_at = clock_timestamp() - interval '20 hours' where tenant_id = $1`,
+      [claims.tenantId],
+    );
+    const task = scrapes.scrapes.tasks.find(({ name }) => name === 'schedule_crawls');
+    await Promise.all([task?.run(), task?.run(), task?.run()]);
+    await scrapes.drive(claims.tenantId);
+    const { body } = await scrapes.call(claims, '/api/scraping/site/runs');
+    expect(body.data).toHaveLength(1);
+    expect(await hoursAhead()).toBeCloseTo(4, 1);
+    await crawlSource(claims, { url: `${site.url}/`, sitemap: false });
+    expect(await source()).toMatchObject({ every_hours: null, next_crawl_at: null });
+  });
+
   test('sends conditional requests and hands over only changed pages', async () => {
     const claims = await scrapes.tenant();
     const site = await serveWebSite(manualPages);

@@ -104,4 +104,18 @@ describe('with hand-offs taken down', () => {
     expect(await scrapes.search(claims, 'herons')).toHaveLength(1);
     await down();
   });
+
+  test('`migrate up --feature` mends what was removed by hand as its plan describes', async () => {
+    await up();
+    const claims = await scrapes.tenant();
+    await database.owner(`
+      drop trigger if exists trg_update_ingestion_handoff_timestamp on ingestion_handoffs;
+      drop table if exists ingestion_handoffs;
+      drop function if exists update_ingestion_handoff_timestamp()`);
+    expect((await up()).applied).toEqual(['0011_handoffs']);
+    expect((await up()).applied).toEqual([]);
+    await scrapes.push(claims, [referenceNamed('b', 'Terns dive for fish.')]);
+    await scrapes.drive(claims.tenantId);
+    expect((await scrapes.handoffs(claims)).map(({ status }) => status)).toEqual(['completed']);
+  });
 });

@@ -801,6 +801,10 @@ export interface ScrapeRun {
   pages_failed: number;
   /** Crawls only: all pages were visited */
   is_complete: boolean | null;
+  /** Crawls only: the pause between two requests, as robots.txt asks for it */
+  delay_ms: number | null;
+  /** Crawls only: how long Retry-After has held the crawl up */
+  paused_ms: number | null;
   error_code: string | null;
   error_text: string | null;
   created_by: string;
@@ -828,6 +832,10 @@ export interface ScrapeRunWithHandoffs {
   pages_failed: number;
   /** Crawls only: all pages were visited */
   is_complete: boolean | null;
+  /** Crawls only: the pause between two requests, as robots.txt asks for it */
+  delay_ms: number | null;
+  /** Crawls only: how long Retry-After has held the crawl up */
+  paused_ms: number | null;
   error_code: string | null;
   error_text: string | null;
   created_by: string;
@@ -853,6 +861,9 @@ export interface ScrapeSource {
   include: string[];
   exclude: string[];
   sitemap: boolean | null;
+  /** How often the crawl starts by itself */
+  every_hours: number | null;
+  next_crawl_at: string | null;
   last_run: {
     scrape_run_id: string;
     status: 'running' | 'completed' | 'failed';
@@ -2631,6 +2642,8 @@ export interface Paths {
         include?: string[];
         /** Leaves out pages whose path starts with one of these */
         exclude?: string[];
+        /** How often the crawl starts by itself; left out: only when somebody starts it */
+        every_hours?: number | null;
         /** Websites only: also read the pages listed in the sitemap */
         sitemap?: boolean;
       };

@@ -18,9 +18,10 @@ export function routeOf(kb: string): string {
 export async function makeIfMissing(
   client: Client,
   { kb, route, signal }: { kb: string; route: string; signal: AbortSignal },
-): Promise<void> {
+): Promise<boolean> {
   try {
     await client.get(route, { signal });
+    return false;
   } catch (error) {
     if (!isRefusal(error, 'knowledge_base_not_found')) throw error;
     const body = { kb_id: kb, name: kb };
@@ -29,6 +30,7 @@ export async function makeIfMissing(
       if (!isRefusal(other, 'knowledge_base_exists')) throw other;
     });
     note(`Created the knowledge base ${shortText(kb, 80)}.`);
+    return true;
   }
 }
 

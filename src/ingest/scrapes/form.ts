@@ -40,7 +40,7 @@ export const sourceForm = z.discriminatedUnion('mode', [
     kb_id: handedTo,
     url: webAddress.describe('Where the crawl starts: a page, a sitemap or a feed'),
     kind: z.enum(crawlKinds).default('website'),
-    max_pages: z.int().min(1).max(10_000).optional(),
+    max_pages: z.int().min(1).max(50_000).optional(),
     max_depth: z.int().min(0).max(100).optional(),
     include: z.array(prefix).max(100).optional().describe('Only pages whose path starts with one of these'),
     exclude: z
@@ -48,6 +48,12 @@ export const sourceForm = z.discriminatedUnion('mode', [
       .max(100)
       .optional()
       .describe('Leaves out pages whose path starts with one of these'),
+    every_hours: z
+      .number()
+      .min(1)
+      .max(8_760)
+      .nullish()
+      .describe('How often the crawl starts by itself; left out: only when somebody starts it'),
     sitemap: z.boolean().optional().describe('Websites only: also read the pages listed in the sitemap'),
   }),
 ]);
@@ -57,7 +63,7 @@ export type SourceForm = z.output<typeof sourceForm>;
 /** What is stored of a form. Settings that are not given are not stored, so that defaults can change. */
 export function sourceOf(form: SourceForm) {
   const { mode, kb_id: kbId } = form;
-  if (form.mode === 'push') return { mode, kbId, kind: null, url: null, settings: {} };
+  if (form.mode === 'push') return { mode, kbId, kind: null, url: null, settings: {}, everyHours: null };
   const given = {
     maxPages: form.max_pages,
     maxDepth: form.max_depth,
@@ -66,7 +72,7 @@ export function sourceOf(form: SourceForm) {
     sitemap: form.sitemap,
   };
   const settings = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return { mode, kbId, kind: form.kind, url: form.url, settings };
+  return { mode, kbId, kind: form.kind, url: form.url, settings, everyHours: form.every_hours ?? null };
 }
 
 function asPath(text: string): string {

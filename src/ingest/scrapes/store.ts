@@ -5,22 +5,29 @@ import type { ScrapeSource, SourceKey } from './types.ts';
 /** A `ScrapeSource`, from `scrape_sources s`. */
 const sourceColumns = trustedSql(`
   s.tenant_id as "tenantId", s.source, s.mode, s.kind, s.kb_id as "kbId", s.url, s.settings,
-  s.created_by as "createdBy", s.created_at as "createdAt", s.updated_at as "updatedAt"`);
+  s.every_hours as "everyHours", s.next_crawl_at as "nextCrawlAt", s.created_by as "createdBy",
+  s.created_at as "createdAt", s.updated_at as "updatedAt"`);
 
-export type NewSource = Omit<ScrapeSource, 'createdAt' | 'updatedAt'>;
+export type NewSource = Omit<ScrapeSource, 'nextCrawlAt' | 'createdAt' | 'updatedAt'>;
 
 /** Creates or replaces a source; `isNew` says which. */
 export async function putSource(tx: Tx, source: NewSource): Promise<ScrapeSource & { isNew: boolean }> {
   const row = await tx.find<ScrapeSource & { isNew: boolean }>(sql`
-    insert into scrape_sources as s (tenant_id, source, mode, kind, kb_id, url, settings, created_by)
+    insert into scrape_sources as s (
+      tenant_id, source, mode, kind, kb_id, url, settings, every_hours, next_crawl_at, created_by)
     values (${source.tenantId}, ${source.source}, ${source.mode}, ${source.kind}, ${source.kbId}, ${source.url},
-            ${JSON.stringify(source.settings)}, ${source.createdBy})
+            ${JSON.stringify(source.settings)}, ${source.everyHours},
+            clock_timestamp() + ${source.everyHours}::float8 * interval '1 hour', ${source.createdBy})
     on conflict (tenant_id, source) do update
        set mode = excluded.mode,
            kind = excluded.kind,
            kb_id = excluded.kb_id,
            url = excluded.url,
            settings = excluded.settings,
+           every_hours = excluded.every_hours,
+           next_crawl_at = case
+             when s.every_hours = excluded.every_hours then s.next_crawl_at
+             else excluded.next_crawl_at end,
            updated_at = clock_timestamp()
     returning ${sourceColumns}, s.xmax = 0 as "isNew"`);
   if (!row) throw new Error(`The row of source ${source.source} was not returned by its own insert`);
@@ -82,4 +89,27 @@ export async function deleteSource(tx: Tx, { tenantId, source }: SourceKey): Pro
      where tenant_id = ${tenantId}
        and source = ${source}`);
   return deleted === 1;
+}
+
+/** Sources whose crawl is due, over all tenants, the longest overdue first. */
+export function listDueSources(tx: Tx, { limit }: { limit: number }): Promise<SourceKey[]> {
+  return tx.rows<SourceKey>(sql`
+    select s.tenant_id as "tenantId", s.source
+      from scrape_sources s
+     where s.next_crawl_at <= clock_timestamp()
+     order by s.next_crawl_at
+     limit ${limit}`);
+}
+
+/** Moves a due source to its next tick after now, however many it missed; false when another process was faster. */
+export async function takeTick(tx: Tx, { tenantId, source }: SourceKey): Promise<boolean> {
+  const taken = await tx.run(sql`
+    update scrape_sources
+       set next_crawl_at = next_crawl_at + every_hours * interval '1 hour'
+             * (floor(extract(epoch from clock_timestamp() - next_crawl_at) / (every_hours * 3600)) + 1)
+     where tenant_id = ${tenantId}
+       and source = ${source}
+       and mode = 'crawl'
+       and next_crawl_at <= clock_timestamp()`);
+  return taken === 1;
 }

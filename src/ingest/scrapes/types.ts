@@ -36,6 +36,9 @@ export interface ScrapeSource extends SourceKey {
   kbId: string;
   url: string | null;
   settings: Partial<CrawlSettings>;
+  /** Crawls only: how often it starts by itself; null: only when somebody starts it. */
+  everyHours: number | null;
+  nextCrawlAt: Date | null;
   createdBy: string;
   createdAt: Date;
   updatedAt: Date;
@@ -70,6 +73,9 @@ export interface ScrapeRun extends RunKey, RunCounts {
   jobId: string | null;
   handoffNotice: string | null;
   isComplete: boolean | null;
+  /** Crawls only: the pause between two requests, and how long Retry-After has held the crawl up. */
+  delayMs: number | null;
+  pausedMs: number | null;
   errorCode: string | null;
   errorText: string | null;
   createdBy: string;

@@ -3,6 +3,8 @@ import { purgeInBatches } from '../../lib/postgres/purge.ts';
 import { type HandOverDeps, handOver } from './handoffs/hand-over.ts';
 import { hasHandoffs, listLeftHandoffs, purgeHandoffs } from './handoffs/handoff-store.ts';
 import { failAbandonedRuns, purgeRuns } from './runs/run-store.ts';
+import type { SyncDeps } from './runs/sync.ts';
+import { startDueCrawls } from './schedule.ts';
 import type { OpenHandoff } from './types.ts';
 
 const minuteMs = 60_000;
@@ -12,9 +14,10 @@ const leftAfterMs = 2 * minuteMs;
 const abandonedAfterMs = 15 * minuteMs;
 const batchSize = 500;
 
-export function scrapeTasks(deps: HandOverDeps & { jobRetentionDays: number }): UpkeepTask[] {
+export function scrapeTasks(deps: SyncDeps & { jobRetentionDays: number }): UpkeepTask[] {
   const { db, jobRetentionDays: days } = deps;
   return [
+    { name: 'schedule_crawls', everyMs: minuteMs / 4, run: () => startDueCrawls(deps) },
     {
       name: 'hand_over_left_references',
       everyMs: minuteMs,

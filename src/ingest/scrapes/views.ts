@@ -33,6 +33,8 @@ export const sourceReply = z
     include: z.array(z.string()),
     exclude: z.array(z.string()),
     sitemap: z.boolean().nullable(),
+    every_hours: z.number().nullable().describe('How often the crawl starts by itself'),
+    next_crawl_at: timestamp.nullable(),
     last_run: runSummary.nullable(),
     created_by: z.string(),
     created_at: timestamp,
@@ -105,6 +107,11 @@ export const runReply = z
     ...syncReply.shape,
     pages_failed: z.int().describe('Crawls only'),
     is_complete: z.boolean().nullable().describe('Crawls only: all pages were visited'),
+    delay_ms: z
+      .int()
+      .nullable()
+      .describe('Crawls only: the pause between two requests, as robots.txt asks for it'),
+    paused_ms: z.int().nullable().describe('Crawls only: how long Retry-After has held the crawl up'),
     error_code: z.string().nullable(),
     error_text: z.string().nullable(),
     created_by: z.string(),

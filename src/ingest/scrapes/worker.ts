@@ -13,7 +13,7 @@ import { scrapeFailures } from './errors.ts';
 import { type HandOverDeps, handOver, unavailableNotice } from './handoffs/hand-over.ts';
 import { listKnown, listKnownOf } from './references/reference-store.ts';
 import { persistIn } from './runs/persist.ts';
-import { finishRun, reopenRun, saveRunCounts, wasLastComplete } from './runs/run-store.ts';
+import { finishRun, readPreviousCrawl, reopenRun, savePoliteness, saveRunCounts } from './runs/run-store.ts';
 import { findSource } from './store.ts';
 import { addCounts, noCounts, type RunCounts, type ScrapeSource } from './types.ts';
 
@@ -116,9 +116,10 @@ async function open(slice: Slice): Promise<OpenCrawl> {
     await reopenRun(tx, { ...key, jobId });
     const { progress, was_complete, end } = checkpointOf(job);
     const isFirst = Object.keys(job.checkpoint).length === 0;
-    const wasComplete = isFirst ? await wasLastComplete(tx, key) : was_complete;
+    const previous = await readPreviousCrawl(tx, key);
+    const wasComplete = isFirst ? previous.wasComplete : was_complete;
     const frontier = isFirst ? [] : await listFrontier(tx, { ...key, jobId });
-    return { source, place: { frontier, progress, wasComplete }, end };
+    return { source, place: { frontier, progress, wasComplete, missed: previous.missed }, end };
   });
 }
 
@@ -170,6 +171,8 @@ async function commit(
       const counters = addCounts(countersOf(job), more);
       const handoffNotice = handoffs === null ? unavailableNotice : null;
       await saveRunCounts(tx, key, { counts: counters, handoffNotice });
+      const { delayMs, pausedMs } = batch.progress ?? {};
+      if (delayMs !== undefined) await savePoliteness(tx, key, { delayMs, pausedMs: pausedMs ?? 0 });
       return { opened, more, counters, before: checkpointOf(job) };
     },
     ({ counters, before }) => ({
@@ -206,9 +209,10 @@ const frontierBatch = 5_000;
 async function finish(slice: Slice, end: CrawlEnd): Promise<SliceResult> {
   const key = runKeyOf(slice.job);
   const { tenantId, jobId } = slice.job;
-  const { counters, reason } = await slice.transaction(async (_tx, job) => ({
+  const { counters, reason, missed } = await slice.transaction(async (_tx, job) => ({
     counters: countersOf(job),
     reason: checkpointOf(job).reason,
+    missed: checkpointOf(job).progress?.missed ?? null,
   }));
   while (
     (await slice.transaction((tx) => deleteFrontier(tx, { tenantId, jobId, limit: frontierBatch }))) > 0
@@ -220,7 +224,8 @@ async function finish(slice: Slice, end: CrawlEnd): Promise<SliceResult> {
   const errorText = isComplete ? null : storable(end.reason).slice(0, 2_000);
   return {
     outcome: { type: 'done', result: { scrape_run_id: key.scrapeRunId, is_complete: isComplete } },
-    effects: async (tx) => void (await finishRun(tx, key, { status: 'completed', isComplete, errorText })),
+    effects: async (tx) =>
+      void (await finishRun(tx, key, { status: 'completed', isComplete, missed, errorText })),
   };
 }
 

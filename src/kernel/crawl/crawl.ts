@@ -42,6 +42,8 @@ export interface CrawlOptions {
   listKnown?(page: { after: string | null; limit: number }): Promise<(KnownPage & { url: string })[]>;
   /** Whether the previous crawl ended and was complete. Only read at the start of a crawl. */
   wasComplete?: boolean;
+  /** Of a previous crawl that was not complete: the pages that it missed, if it knew them all. */
+  missed?: readonly FoundPage[] | null;
   signal: AbortSignal;
   wait?: Wait;
 }
@@ -64,6 +66,8 @@ export async function* crawl(options: CrawlOptions): AsyncGenerator<CrawlStep, v
 }
 
 const knownPageSize = 500;
+/** They are stored with every step; a crawl that misses more begins from what the pages say. */
+const maxMissed = 200;
 
 /** The URL is null for a link to something that this crawl does not visit. */
 interface LinkedPage {
@@ -79,6 +83,7 @@ class Crawl {
   readonly #frontier: Frontier;
   readonly #visits: VisitContext;
   readonly #forbidden = new Set<string>();
+  readonly #pausedBeforeMs: number;
   #requestsInFlight: number;
   #site: SiteRules;
   #isStopped = false;
@@ -88,6 +93,7 @@ class Crawl {
     this.#options = options;
     this.#bounds = bounds;
     this.#progress = structuredClone(options.progress) ?? newProgress(options);
+    this.#pausedBeforeMs = this.#progress.pausedMs ?? 0;
     this.#requestsInFlight = bounds.requestsInFlight;
     this.#requests = new PoliteRequests({ fetch: options.fetch, bounds, signal, wait: options.wait });
     this.#frontier = new Frontier(bounds, options.frontier);
@@ -102,6 +108,7 @@ class Crawl {
       bounds,
       accepts: options.accepts,
       areLinksKnown: this.#progress.areLinksKnown,
+      displaced: new Set(),
     };
   }
 
@@ -117,6 +124,7 @@ class Crawl {
       yield { type: 'visit', page, found: [], visited: [], progress: this.#snapshot() };
     } else {
       yield* this.#visitStart();
+      yield* this.#offerMissed();
       if (this.#options.useSitemap && !this.#progress.isSitemapRead) yield await this.#readSitemaps();
       yield* this.#visitFound();
       yield* this.#visitKnown();
@@ -133,6 +141,17 @@ class Crawl {
     const visit = await visitPage(this.#visits, page, true);
     this.#progress.origin = this.#site.scope.origin;
     yield* this.#finishVisit(visit, [page]);
+  }
+
+  /** An unchanged page does not show its links, so what failed behind it last time is asked for by itself. */
+  async *#offerMissed(): AsyncGenerator<CrawlStep, void> {
+    const { missed } = this.#options;
+    if (!missed || missed.length === 0 || this.#progress.areMissedOffered) return;
+    const { origin } = this.#site.scope;
+    const pages = missed.map(({ url, depth }) => ({ url: this.#site.scope.pageOf(url, origin), depth }));
+    const { found } = await this.#offer(pages);
+    this.#progress.areMissedOffered = true;
+    yield { type: 'found', found, progress: this.#snapshot() };
   }
 
   async *#visitFound(): AsyncGenerator<CrawlStep, void> {
@@ -201,7 +220,7 @@ class Crawl {
     const { found, forbidden, isLost } = await this.#offer(this.#linkedPages(visit));
     if (isLost) this.#noteGap(this.#tooManyPages());
     if (visit.links?.isTruncated) this.#noteGap(`${asked.url} has more links than a crawl reads`);
-    if (visit.gap !== null) this.#noteGap(visit.gap);
+    if (visit.gap !== null) this.#noteGap(visit.gap, visit.page.kind === 'failed' ? asked : null);
     const page = this.#withMemo(visit);
     this.#count(page);
     const here = [...also, ...redirectedTo.map((url) => ({ url, depth: asked.depth }))];
@@ -293,6 +312,7 @@ class Crawl {
       progress.failedInRow = page.isTransient ? progress.failedInRow + 1 : 0;
       if (progress.failedInRow < this.#bounds.maxFailuresInRow) return;
       progress.gap = `${progress.failedInRow} pages in a row failed; the last one: ${page.message}`;
+      progress.missed = null;
       this.#isStopped = true;
       return;
     }
@@ -300,8 +320,12 @@ class Crawl {
     else progress.skipped[page.reason] = (progress.skipped[page.reason] ?? 0) + 1;
   }
 
-  #noteGap(reason: string): void {
+  /** `missed`: the one page that is missing because of it; null when it may be any. */
+  #noteGap(reason: string, missed: FoundPage | null = null): void {
     this.#progress.gap ??= reason.slice(0, 1_000);
+    const before = this.#progress.missed;
+    const isBounded = missed !== null && before !== null && (before?.length ?? 0) < maxMissed;
+    this.#progress.missed = isBounded ? [...(before ?? []), missed] : null;
   }
 
   #tooManyPages(): string {
@@ -309,7 +333,8 @@ class Crawl {
   }
 
   #snapshot(): CrawlProgress {
-    return structuredClone(this.#progress);
+    const { delayMs, pausedMs } = this.#requests;
+    return { ...structuredClone(this.#progress), delayMs, pausedMs: this.#pausedBeforeMs + pausedMs };
   }
 
   #end(): CrawlStep {
@@ -325,12 +350,14 @@ class Crawl {
 }
 
 /** Of a crawl that has not begun. */
-export function newProgress(options: Pick<CrawlOptions, 'wasComplete' | 'listKnown'>): CrawlProgress {
-  const { wasComplete = false, listKnown } = options;
+export function newProgress(
+  options: Pick<CrawlOptions, 'wasComplete' | 'missed' | 'listKnown'>,
+): CrawlProgress {
+  const { wasComplete = false, missed = null, listKnown } = options;
   return {
     origin: null,
     isSitemapRead: false,
-    areLinksKnown: wasComplete && listKnown !== undefined,
+    areLinksKnown: (wasComplete || missed !== null) && listKnown !== undefined,
     knownAfter: null,
     failed: 0,
     failedInRow: 0,

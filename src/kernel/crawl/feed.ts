@@ -1,41 +1,29 @@
-import { decodeHTML } from 'entities';
 import { escapeMarkup } from '../../lib/formats/xml-text.ts';
+import { type FeedEntry, type FeedResult, oneLine, webAddress } from './feed-entry.ts';
+import { lookAtStart, readJsonFeed } from './json-feed.ts';
 import { readXml, type XmlReader } from './xml.ts';
-
-export interface FeedEntry {
-  /** Identity in the feed: guid, id or rdf:about, otherwise its address. */
-  id: string;
-  /** Absolute, http or https; null if the entry has no link. */
-  url: string | null;
-  title: string;
-  /** HTML: the whole text if the feed has it, otherwise the summary. */
-  content: string;
-  /** As written in the feed. */
-  publishedAt: string | null;
-  updatedAt: string | null;
-}
-
-export interface Feed {
-  kind: 'feed';
-  title: string;
-  entries: FeedEntry[];
-  /** The feed has more entries or longer texts than the limits allow, or it is truncated. */
-  isTruncated: boolean;
-}
-
-export type FeedResult = Feed | { kind: 'unreadable'; message: string };
 
 const limits = { bytes: 20 * 1024 * 1024, entries: 1_000, fieldLength: 1_000_000, textLength: 20_000_000 };
 
-/** Reads RSS 2.0 (and 0.9x), RSS 1.0 (RDF) and Atom, and tolerates sloppy feeds. */
+/** Reads JSON Feed, RSS 2.0 (and 0.9x), RSS 1.0 (RDF) and Atom, and tolerates sloppy feeds. */
 export async function readFeed(
+  source: AsyncIterable<Uint8Array>,
+  options: { url: string; contentType?: string; maxEntries?: number },
+): Promise<FeedResult> {
+  const { isJson, bytes } = await lookAtStart(source);
+  if (!isJson) return readXmlFeed(bytes, options);
+  const { url, maxEntries = limits.entries } = options;
+  return readJsonFeed(bytes, { url, maxEntries, maxBytes: limits.bytes, maxFieldLength: limits.fieldLength });
+}
+
+async function readXmlFeed(
   source: AsyncIterable<Uint8Array>,
   options: { url: string; contentType?: string; maxEntries?: number },
 ): Promise<FeedResult> {
   const reader = new FeedReader(options.url, options.maxEntries ?? limits.entries);
   const end = await readXml(source, { ...options, reader, maxBytes: limits.bytes });
   if (!reader.isFeed) {
-    const message = 'The response is not a feed. Allowed: RSS 2.0, RSS 1.0 (RDF) and Atom';
+    const message = 'The response is not a feed. Allowed: JSON Feed, RSS 2.0, RSS 1.0 (RDF) and Atom';
     return { kind: 'unreadable', message };
   }
   if (end === 'broken' && reader.entries.length === 0) {
@@ -203,16 +191,4 @@ function toEntry(draft: Draft, feedUrl: string): FeedEntry | null {
     publishedAt: draft.published?.trim() || null,
     updatedAt: draft.updated?.trim() || null,
   };
-}
-
-function webAddress(text: string | undefined, base: string | undefined): string | null {
-  const address = text?.trim();
-  if (!address || !URL.canParse(address, base)) return null;
-  const url = new URL(address, base);
-  return /^https?:$/.test(url.protocol) ? url.href : null;
-}
-
-/** Titles are often escaped twice, so they are decoded once more. */
-function oneLine(text: string): string {
-  return decodeHTML(text).replace(/\s+/g, ' ').trim().slice(0, 1_000);
 }

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { type FeedResult, readFeed } from './feed.ts';
+import { readFeed } from './feed.ts';
+import type { FeedResult } from './feed-entry.ts';
 import { readSitemap } from './sitemap.ts';
 
 /** In small pieces, as a network may have it. */
@@ -61,6 +62,47 @@ describe('a feed', () => {
       publishedAt: '2026-01-01T00:00:00Z',
       updatedAt: '2026-01-02T03:04:05Z',
     });
+  });
+
+  test('a JSON Feed is read, whatever its content type', async () => {
+    const feed = JSON.stringify({
+      version: 'https://jsonfeed.org/version/1.1',
+      title: 'Harbour &amp; docks',
+      items: [
+        {
+          id: '1',
+          url: '/one',
+          title: 'One',
+          content_html: '<p>Whole</p>',
+          summary: 'short',
+          date_published: '2026-01-02',
+        },
+        { id: 2, external_url: 'https://other.example/two', content_text: 'a < b\nc' },
+        { url: 'https://harbour.example/three', summary: 'Only a summary', date_modified: '2026-02-03' },
+        { title: 'neither id nor address' },
+      ],
+    });
+    const result = await readFeed(pieces(`\ufeff  ${feed}`), { url: 'https://harbour.example/feed.json' });
+    expect(result).toMatchObject({
+      kind: 'feed',
+      title: 'Harbour & docks',
+      isTruncated: false,
+      entries: [
+        { id: '1', url: 'https://harbour.example/one', content: '<p>Whole</p>', publishedAt: '2026-01-02' },
+        { id: '2', url: 'https://other.example/two', content: 'a &lt; b<br>c' },
+        { id: 'https://harbour.example/three', content: 'Only a summary', updatedAt: '2026-02-03' },
+      ],
+    });
+    expect(result.kind === 'feed' && result.entries).toHaveLength(3);
+  });
+
+  test.each([
+    ['{"items": []}', 'not a JSON Feed'],
+    ['{"version": "https://jsonfeed.org/version/1"}', 'not a JSON Feed'],
+    ['{broken', 'not a JSON Feed'],
+  ])('JSON that is no feed is refused: %s', async (text, reason) => {
+    const result = await readFeed(pieces(text), { url: 'https://harbour.example/feed.json' });
+    expect(result).toMatchObject({ kind: 'unreadable', message: expect.stringContaining(reason) });
   });
 
   test('a feed of RSS 1.0 is read', async () => {

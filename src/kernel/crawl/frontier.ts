@@ -6,6 +6,7 @@ export type Offer = 'added' | 'known' | 'full';
 export class Frontier {
   readonly #bounds: Pick<CrawlBounds, 'maxPages' | 'maxQueriesPerPath'>;
   readonly #seen = new Set<string>();
+  readonly #visitedBefore = new Set<string>();
   readonly #queriesOfPath = new Map<string, number>();
   #queue: FoundPage[] = [];
   #head = 0;
@@ -13,7 +14,11 @@ export class Frontier {
   constructor(bounds: Pick<CrawlBounds, 'maxPages' | 'maxQueriesPerPath'>, pages: readonly FrontierPage[]) {
     this.#bounds = bounds;
     // Visited pages first: a page that was found twice must not be visited twice.
-    for (const { url, isVisited } of pages) if (isVisited) this.#note(url);
+    for (const { url, isVisited } of pages) {
+      if (!isVisited) continue;
+      this.#note(url);
+      this.#visitedBefore.add(url);
+    }
     for (const { url, depth, isVisited } of pages) {
       if (isVisited || this.#seen.has(url)) continue;
       this.#note(url);
@@ -23,6 +28,11 @@ export class Frontier {
 
   has(url: string): boolean {
     return this.#seen.has(url);
+  }
+
+  /** Whether an earlier slice of this crawl has visited it. */
+  wasVisitedBefore(url: string): boolean {
+    return this.#visitedBefore.has(url);
   }
 
   offer(page: FoundPage): Offer {

@@ -6,6 +6,8 @@ export interface PageLinks {
   hrefs: string[];
   base: string;
   canonical: string | null;
+  /** Where a meta refresh leads within a few seconds: the page stands for that one. */
+  refresh: string | null;
   /** The page asks not to be indexed. */
   isNoIndex: boolean;
   isNoFollow: boolean;
@@ -28,6 +30,7 @@ export async function readLinks(html: string, options: LinkOptions): Promise<Pag
     hrefs: [],
     base: url,
     canonical: null,
+    refresh: null,
     isNoIndex: false,
     isNoFollow: false,
     isTruncated: false,
@@ -67,6 +70,9 @@ function readTag(
     if (about === 'robots' || about === options.product.toLowerCase()) {
       applyDirectives(page, words(attributes.get('content') ?? ''));
     }
+    if (attributes.get('http-equiv')?.trim().toLowerCase() === 'refresh') {
+      page.refresh ??= refreshTarget(attributes.get('content') ?? '');
+    }
   } else if (href === undefined || href === '') {
     // An anchor without a link.
   } else if (name === 'base') {
@@ -79,6 +85,18 @@ function readTag(
     if (page.hrefs.length < options.maxLinks) page.hrefs.push(href);
     else page.isTruncated = true;
   }
+}
+
+/** Slower ones are for people who read the page first. */
+const maxRefreshSeconds = 10;
+
+/** `0; url=/new`, as loosely as browsers read it; null for a page that only reloads itself. */
+function refreshTarget(content: string): string | null {
+  const parts = /^\s*(\d+)(?:\.\d*)?\s*[;,\s]\s*(?:url\s*=\s*)?(.+)$/i.exec(content.slice(0, 4_000));
+  if (parts === null || Number(parts[1]) > maxRefreshSeconds) return null;
+  const target = (parts[2] ?? '').trim();
+  const quoted = /^(["'])(.*?)\1/.exec(target);
+  return (quoted === null ? target : (quoted[2] ?? '')).trim() || null;
 }
 
 const wanted = new Set(['a', 'area', 'base', 'link', 'meta']);

@@ -32,6 +32,7 @@ export class PoliteRequests {
   readonly #wait: Wait;
   #delayMs: number;
   #nextAtMs = 0;
+  #pausedMs = 0;
 
   constructor(deps: { fetch: GuardedFetch; bounds: Bounds; signal: AbortSignal; wait?: Wait }) {
     this.#fetch = deps.fetch;
@@ -39,6 +40,15 @@ export class PoliteRequests {
     this.#signal = deps.signal;
     this.#wait = deps.wait ?? waitFor;
     this.#delayMs = deps.bounds.delayMs;
+  }
+
+  get delayMs(): number {
+    return this.#delayMs;
+  }
+
+  /** How long it has paused because of Retry-After. */
+  get pausedMs(): number {
+    return this.#pausedMs;
   }
 
   slowDownTo(delayMs: number): void {
@@ -101,7 +111,10 @@ export class PoliteRequests {
   }
 
   #pause(ms: number): void {
-    this.#nextAtMs = Math.max(this.#nextAtMs, performance.now() + ms);
+    const nowMs = performance.now();
+    const untilMs = Math.max(this.#nextAtMs, nowMs + ms);
+    this.#pausedMs += Math.round(untilMs - Math.max(this.#nextAtMs, nowMs));
+    this.#nextAtMs = untilMs;
   }
 }
 

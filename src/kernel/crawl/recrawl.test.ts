@@ -50,6 +50,28 @@ describe('a site that was crawled before', () => {
     expect(pages).toEqual(expect.arrayContaining(['page /blog', 'page /blog/3']));
   });
 
+  test('is asked with conditions even though a page failed last time, and that page is asked for again', async () => {
+    const site = await serveWebSite({ ...hub, '/blog/2': { etag: '"2"', status: 503 } });
+    const first = await crawlSite(site);
+    const stored = remember(first);
+    expect(first.end).toMatchObject({ isComplete: false });
+    expect(first.progress?.missed).toEqual([{ url: `${site.url}/blog/2`, depth: 2 }]);
+    site.pages.set('/blog/2', { etag: '"2"' });
+    site.forgetRequests();
+    const { missed } = first.progress ?? {};
+    const second = await crawlSite(site, { ...listFrom(stored), wasComplete: false, missed });
+    expect(answers(site)).toEqual({ '/': 304, '/blog': 304, '/about': 304, '/blog/1': 304, '/blog/2': 200 });
+    expect(second.pages).toContain('page /blog/2');
+    expect(second.end?.isComplete).toBe(true);
+  });
+
+  test('is read as a whole when the previous crawl may have missed pages that nobody knows of', async () => {
+    const site = await serveWebSite(hub);
+    const first = await crawlSite(site, { bounds: { maxPages: 3 } });
+    expect(first.end?.isComplete).toBe(false);
+    expect(first.progress?.missed).toBeNull();
+  });
+
   test('keeps the depth of a page that is not found again', async () => {
     const site = await serveWebSite(hub);
     const bounds = { maxDepth: 2 };
@@ -232,4 +254,43 @@ describe('the sitemap of a site', () => {
     expect(frontier).toHaveLength(20);
     expect(end?.isComplete).toBe(false);
   });
+});
+
+// The full size is for `npm run chaos`; the shape is the same.
+const pageCount = process.env.SLUICE_CHAOS === 'full' ? 10_000 : 1_000;
+
+/** Pages in tens below sections, every fiftieth failing at first, every seventh with a copy that names it. */
+function largeSite(url: string): Record<string, SitePage> {
+  const pages: Record<string, SitePage> = {};
+  const listed: string[] = [];
+  for (let n = 0; n < pageCount; n += 1) {
+    const path = `/section-${Math.floor(n / 10)}/page-${n}`;
+    const trouble = n % 50 === 0 ? { trouble: { times: 1, status: 503 } } : {};
+    pages[path] = { etag: `"${n}"`, ...trouble };
+    if (n % 7 === 0)
+      pages[`/print/${n}`] = { head: `<link rel="canonical" href="${path}">`, etag: `"print-${n}"` };
+    listed.push(`${url}${path}`, ...(n % 7 === 0 ? [`${url}/print/${n}`] : []));
+  }
+  pages['/sitemap.xml.gz'] = { body: gzipSync(sitemapOf(listed).body ?? ''), type: 'application/gzip' };
+  pages['/robots.txt'] = { body: `User-agent: *\nSitemap: ${url}/sitemap.xml.gz`, type: 'text/plain' };
+  pages['/'] = { etag: '"home"' };
+  return pages;
+}
+
+test('a large site is read completely, politely, and the second time with 304 alone', {
+  timeout: 600_000,
+}, async () => {
+  const site = await serveWebSite(largeSite);
+  const options = { useSitemap: true, bounds: { maxPages: 50_000, delayMs: 0, requestsInFlight: 4 } };
+  const first = await crawlSite(site, options);
+  expect(first.end).toMatchObject({ isComplete: true });
+  const stored = remember(first);
+  expect(stored.size).toBe(pageCount + 1);
+  expect(site.mostInFlight).toBeLessThanOrEqual(4);
+  site.forgetRequests();
+  const second = await crawlSite(site, { ...options, ...listFrom(stored) });
+  expect(second.end).toMatchObject({ isComplete: true });
+  const asked = site.requests.filter(({ path }) => path.startsWith('/section') || path === '/');
+  expect(asked).toHaveLength(pageCount + 1);
+  expect(asked.filter(({ status }) => status !== 304)).toEqual([]);
 });

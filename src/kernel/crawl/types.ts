@@ -67,6 +67,17 @@ export interface CrawlProgress {
   skipped: Partial<Record<SkipReason, number>>;
   /** Why pages may exist that this crawl did not visit; null if all were visited so far. */
   gap: string | null;
+  /**
+   * Pages that failed and are to be asked for again. Null when pages may be missing that nobody knows of: too many, a
+   * sitemap that cannot be read, a site that is down.
+   */
+  missed?: FoundPage[] | null;
+  /** Between the starts of two requests: what the site's robots.txt asks for, or our own least pause. */
+  delayMs?: number;
+  /** How long all requests together have paused because the site sent Retry-After. */
+  pausedMs?: number;
+  /** Whether the pages that the previous crawl missed are in the frontier. */
+  areMissedOffered?: boolean;
 }
 
 /** One step of a crawl. What it found and visited is stored in one transaction with the result of its page. */

@@ -233,4 +233,49 @@ describe('a page', () => {
       'page /loop',
     ]);
   });
+
+  test('a canonical address is followed whatever its length, and one of two that name each other stays', async () => {
+    const site = await serveWebSite({
+      '/': { links: ['/p', '/2026/11/p-in-full', '/a', '/b-longer'] },
+      '/p': { head: '<link rel="canonical" href="/2026/11/p-in-full">' },
+      '/2026/11/p-in-full': {},
+      '/a': { head: '<link rel="canonical" href="/b-longer">' },
+      '/b-longer': { head: '<link rel="canonical" href="/a">' },
+    });
+    expect((await crawlSite(site)).pages).toEqual([
+      'page /',
+      'skipped /p duplicate',
+      'page /2026/11/p-in-full',
+      'skipped /a duplicate',
+      'page /b-longer',
+    ]);
+  });
+
+  test('one of two pages that name each other stays also when the crawl stopped between them', async () => {
+    const site = await serveWebSite({
+      '/': { links: ['/a', '/b-longer'] },
+      '/a': { head: '<link rel="canonical" href="/b-longer">' },
+      '/b-longer': { head: '<link rel="canonical" href="/a">' },
+    });
+    const first = await crawlSite(site, { bounds: { requestsInFlight: 1 } }, 2);
+    expect(first.pages).toEqual(['page /', 'skipped /a duplicate']);
+    const { frontier, progress } = first;
+    expect((await crawlSite(site, { frontier, progress })).pages).toEqual(['page /b-longer']);
+  });
+
+  test.each([
+    ['0; url=/new', 'skipped /old duplicate', true],
+    [`0;URL='/new'`, 'skipped /old duplicate', true],
+    ['5, /new', 'skipped /old duplicate', true],
+    ['60; url=/new', 'page /old', false],
+    ['30', 'page /old', false],
+  ])('a meta refresh of %s leads on only if it is quick', async (content, seen, isFollowed) => {
+    const site = await serveWebSite({
+      '/': { links: ['/old'] },
+      '/old': { head: `<meta http-equiv="Refresh" content="${content}">` },
+      '/new': {},
+    });
+    const { pages } = await crawlSite(site);
+    expect(pages).toEqual(['page /', seen, ...(isFollowed ? ['page /new'] : [])]);
+  });
 });

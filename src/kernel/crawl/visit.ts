@@ -30,6 +30,8 @@ export interface VisitContext {
   accepts(mediaType: string): boolean;
   /** Whether all pages that unchanged pages link to are known; those that are not found are requested anyway. */
   areLinksKnown: boolean;
+  /** Pages that this crawl left out because another address stands for them. */
+  displaced: Set<string>;
 }
 
 export interface Visit {
@@ -204,10 +206,11 @@ function settleUnchanged(
 const maxHtmlBytes = 5 * 1024 * 1024;
 
 async function settleRead(
-  { bounds, site }: VisitContext,
+  context: VisitContext,
   visit: VisitDraft,
   read: { url: string; target: URL; page: Omit<ReadPage, 'url' | 'memo'>; robotsTag: string | undefined },
 ): Promise<Visit> {
+  const { bounds, site } = context;
   const { url, page } = read;
   const isHtml = /^(text\/html|application\/xhtml\+xml)$/.test(essence(page.mediaType));
   const html = isHtml ? decodeHtml(page.bytes.subarray(0, maxHtmlBytes), page.mediaType) : '';
@@ -218,22 +221,38 @@ async function settleRead(
     maxLinks: bounds.maxLinksPerPage,
   });
   if (isHtml && page.bytes.length > maxHtmlBytes) links.isTruncated = true;
-  const canonical = findCanonical(site(), links, url);
+  const canonical = await findCanonical(context, links, url);
   if (!site().scope.includes(new URL(url))) return { ...skip(visit, url, 'out_of_scope'), links };
   if (links.isNoIndex) return { ...skip(visit, url, 'noindex'), links };
-  if (canonical !== null) return { ...skip(visit, url, 'duplicate'), links, canonical };
+  if (canonical !== null) {
+    context.displaced.add(url);
+    return { ...skip(visit, url, 'duplicate'), links, canonical };
+  }
   return { ...done(visit, { ...page, url, memo: null }), links };
 }
 
 /**
- * The canonical address of a page, if it is shorter: two pages that name each other must not both disappear. The front
- * page never replaces other pages, whatever a template says.
+ * The address that stands for this page: its canonical one, or where its meta refresh leads. The front page never
+ * replaces other pages, whatever a template says.
  */
-function findCanonical({ scope, robots }: SiteRules, links: PageLinks, url: string): string | null {
-  if (links.canonical === null) return null;
-  const canonical = scope.pageOf(links.canonical, links.base);
-  if (canonical === null || canonical.href.length >= url.length || !robots.allows(canonical)) return null;
-  return canonical.pathname === '/' && new URL(url).pathname !== '/' ? null : canonical.href;
+async function findCanonical(context: VisitContext, links: PageLinks, url: string): Promise<string | null> {
+  const { scope, robots } = context.site();
+  const named = links.refresh ?? links.canonical;
+  const canonical = named === null ? null : scope.pageOf(named, links.base);
+  if (canonical === null || canonical.href === url || !robots.allows(canonical)) return null;
+  const isFrontPage = canonical.pathname === '/' && new URL(url).pathname !== '/';
+  if (isFrontPage && links.refresh === null) return null;
+  return (await isDisplaced(context, canonical.href)) ? null : canonical.href;
+}
+
+/**
+ * Two pages that name each other must not both disappear: the second one stays. In a crawl that continues after a
+ * restart, a page that was left out before is one that was seen and never stored.
+ */
+async function isDisplaced({ displaced, frontier, known }: VisitContext, url: string): Promise<boolean> {
+  if (displaced.has(url)) return true;
+  if (!frontier.wasVisitedBefore(url)) return false;
+  return !hasContent(await known.find(url));
 }
 
 function done(visit: VisitDraft, page: CrawledPage): Visit {

@@ -75,13 +75,34 @@ export async function migrateUp(
   return withOwner(ownerUrl, async (client) => {
     await ensureBookkeeping(client);
     const applied: string[] = [];
+    const wanted = options.features ?? [];
     for (const migration of migrations) {
-      if (await applyOne(client, { migration, known: migrations, wanted: options.features ?? [] })) {
+      if (wanted.includes(migration.feature ?? '')) await clearDroppedFeature(client, migration);
+      if (await applyOne(client, { migration, known: migrations, wanted })) {
         applied.push(labelOf(migration));
       }
     }
     await showRowsToOwner(client);
     return { applied, reverted: [], version: await readVersion(client) };
+  });
+}
+
+/**
+ * Somebody may have dropped the tables of an optional feature by hand, so that the bookkeeping still calls it up. What
+ * is left of it goes too, and it counts as taken down: then it can be applied as a whole.
+ */
+async function clearDroppedFeature(client: pg.Client, migration: Migration): Promise<void> {
+  const tables = [...migration.up.matchAll(/^create table (\w+)/gm)].map(([, name]) => `public.${name}`);
+  await inLockedTransaction(client, async () => {
+    const row = (await readRows(client)).find(({ version }) => version === migration.version);
+    if (row?.state !== 'up') return;
+    const { rows } = await client.query<{ name: string }>(
+      'select name from unnest($1::text[]) name where to_regclass(name) is null',
+      [tables],
+    );
+    if (rows.length === 0) return;
+    await named(migration, () => client.query(migration.down));
+    await record(client, migration, 'down');
   });
 }
 

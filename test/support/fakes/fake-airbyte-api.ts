@@ -117,6 +117,7 @@ export class FakeAirbyteApi {
     if (connection === undefined) return answerOf(airbyteTroubles.notFound());
     if (connection.status !== 'active') return answerOf(airbyteTroubles.stateConflict());
     if (this.#state.findActive(connectionId) !== undefined) {
+      this.#state.refused.push(connectionId);
       return answerOf(airbyteTroubles.alreadyRunning(connectionId));
     }
     return { status: 200, body: this.#state.jobView(this.#state.makeJob(connectionId)) };

@@ -48,6 +48,8 @@ export class FakeAirbyteState {
   readonly connections = new Map<string, FakeConnection>();
   readonly workspaces = new Set([defaultWorkspace]);
   readonly jobs: FakeJob[] = [];
+  /** Connections that somebody tried to sync while a job was active on them. */
+  readonly refused: string[] = [];
   readonly #nowMs: () => number;
   // Beyond 2^53, and odd: whoever takes it for a JavaScript number asks for a job that does not exist.
   #lastRunId = 2n ** 53n - 1n;

@@ -15,6 +15,8 @@ export type FakeTrouble =
   | { type: 'answer'; status: number; body: unknown; headers?: Record<string, string> }
   /** Any response although the work is done: a gateway that gave up too early. */
   | { type: 'done_but'; status: number; body: unknown }
+  /** Any response at once, and the work a little later: Airbyte had only signalled the start. */
+  | { type: 'done_later_but'; afterMs: number; status: number; body: unknown }
   /** Never responds. */
   | { type: 'hang'; done: boolean }
   /** Cuts the connection without a response. */
@@ -67,6 +69,12 @@ export const airbyteTroubles = {
     ),
   alreadyRunning: (connectionId: string) =>
     problem(409, 'try-again-later', `A sync is already running for: ${connectionId}`),
+  /** Airbyte has waited a minute for the id of a run that it did start. */
+  conflictAfterStart: (afterMs = 0): FakeTrouble => {
+    const detail = 'Timed out waiting for the job id';
+    const body = problemBody({ status: 409, title: 'state-conflict', detail });
+    return { type: 'done_later_but', afterMs, status: 409, body };
+  },
   stateConflict: () => problem(409, 'state-conflict', 'The connection is not in a state to be synced'),
   /** Without Retry-After by default; otherwise seconds or an HTTP date. */
   throttled: (retryAfter?: string): FakeTrouble => ({

@@ -49,6 +49,7 @@ export class FakeAirbyte {
   readonly #api: FakeAirbyteApi;
   readonly #sockets = new Set<Socket>();
   readonly #watchers = new Set<() => void>();
+  readonly #timers = new Set<NodeJS.Timeout>();
   #server: Server | null = null;
   #port = 0;
   #open = 0;
@@ -135,6 +136,7 @@ export class FakeAirbyte {
   }
 
   close(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
     return this.goDown();
   }
 
@@ -208,6 +210,14 @@ export class FakeAirbyte {
       case 'done_but':
         this.#api.answer(request);
         return finish(trouble);
+      case 'done_later_but': {
+        const timer = setTimeout(() => {
+          this.#timers.delete(timer);
+          this.#api.answer(request);
+        }, trouble.afterMs);
+        this.#timers.add(timer);
+        return finish(trouble);
+      }
       case 'held': {
         const answer = this.#api.answer(request);
         await trouble.until;

@@ -12,6 +12,7 @@ import { confirm } from '../../parts/confirm.tsx';
 import { Page, Panel, UnreadPage } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
+import { Ago } from '../../parts/time.tsx';
 import { To, useGo } from '../../parts/to.tsx';
 import { Handoffs } from './handoffs.tsx';
 import { References } from './references.tsx';
@@ -59,6 +60,12 @@ function About({ source }: { source: ScrapeSource }) {
     <>
       {source.mode === 'push' ? 'Pushed by a scraper' : `Crawled: ${source.kind} at ${source.url}`}, handed
       over to <To href={`/knowledge/${encodeURIComponent(source.kb_id)}`}>{source.kb_id}</To>.
+      {source.next_crawl_at === null ? null : (
+        <>
+          {' '}
+          Next crawl: <Ago at={source.next_crawl_at} /> (every {source.every_hours} h).
+        </>
+      )}
     </>
   );
 }

@@ -11,6 +11,7 @@ import { ListPage } from '../../parts/list-page.tsx';
 import type { Column } from '../../parts/list-table.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
+import { pushCommand } from './push-command.ts';
 import { scrapesSearch } from './search.ts';
 import { SourceDialog } from './source-dialog.tsx';
 
@@ -100,7 +101,7 @@ function NoSources({ q, button }: { q: string | undefined; button: React.ReactNo
       sentence="No source yet. Create one: your scraper pushes references, or Sluice crawls a site, sitemap or feed."
       sample={['handbook', 'crawled (website)', 'support', 'done', '240 references']}
       button={button}
-      command="npx sluice scrape handbook --crawl https://example.com --kb support"
+      command={pushCommand('harbour', 'harbour')}
     />
   );
 }

@@ -13,6 +13,7 @@ interface Draft {
   url: string;
   kind: 'website' | 'sitemap' | 'feed';
   maxPages: number | null;
+  everyHours: number | null;
   include: string;
   exclude: string;
 }
@@ -127,11 +128,20 @@ function CrawlFields({
         data={[
           { value: 'website', label: 'A website: follow its links' },
           { value: 'sitemap', label: 'A sitemap: the pages it lists' },
-          { value: 'feed', label: 'A feed (RSS or Atom): its entries' },
+          { value: 'feed', label: 'A feed (RSS, Atom or JSON Feed): its entries' },
         ]}
         value={draft.kind}
         allowDeselect={false}
         onChange={(kind) => change({ kind: (kind ?? 'website') as Draft['kind'] })}
+      />
+      <NumberInput
+        label="Crawl every … hours"
+        description="Empty: only when somebody starts it."
+        min={1}
+        max={8760}
+        value={draft.everyHours ?? ''}
+        error={messageAt(error, 'every_hours')}
+        onChange={(value) => change({ everyHours: typeof value === 'number' ? value : null })}
       />
       <NumberInput
         label="Pages at most"
@@ -167,6 +177,7 @@ function draftOf(source: ScrapeSource | null): Draft {
     url: source?.url ?? '',
     kind: source?.kind ?? 'website',
     maxPages: source?.max_pages ?? null,
+    everyHours: source?.every_hours ?? null,
     include: source?.include.join(', ') ?? '',
     exclude: source?.exclude.join(', ') ?? '',
   };
@@ -180,6 +191,7 @@ function bodyOf(draft: Draft) {
     kb_id,
     url: draft.url.trim(),
     kind: draft.kind,
+    every_hours: draft.everyHours,
     ...(draft.maxPages === null ? {} : { max_pages: draft.maxPages }),
     ...listed('include', draft.include),
     ...listed('exclude', draft.exclude),

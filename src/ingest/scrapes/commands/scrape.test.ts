@@ -162,3 +162,29 @@ test('the server stays ready without hand-offs, and has them again when they are
   expect((await runHere(tenantId, 'scrape', 'birds', '--file', file)).code).toBe(0);
   await vi.waitFor(async () => expect(await statuses(tenantId, 'birds')).toEqual(['completed']), patience);
 });
+
+test('a push that is refused leaves neither a source nor a knowledge base behind', async () => {
+  const tenantId = await newTenant(database);
+  const file = await lines('refused.ndjson', [{ external_id: 'no-content', url: 'https://example.com/x' }]);
+  const refused = await runHere(tenantId, 'scrape', 'unlucky', '--file', file, '--kb', 'unlucky');
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain('content');
+  expect((await ask(tenantId, '/api/scraping/sources/unlucky')).status).toBe(404);
+  expect((await ask(tenantId, '/api/knowledge/unlucky')).status).toBe(404);
+});
+
+test('a file that is no JSON leaves nothing behind', async () => {
+  const tenantId = await newTenant(database);
+  const file = path.join(sluice.cwd, 'no.json');
+  await writeFile(file, 'no JSON');
+  const refused = await runHere(tenantId, 'scrape', 'unread', '--file', file, '--kb', 'unread');
+  expect(refused.code).not.toBe(0);
+  expect((await ask(tenantId, '/api/scraping/sources/unread')).status).toBe(404);
+  expect((await ask(tenantId, '/api/knowledge/unread')).status).toBe(404);
+});
+
+test('the help says what a reference looks like', async () => {
+  const { stdout } = await runHere('anybody', 'scrape', '--help');
+  for (const field of ['external_id', 'url', 'title', 'content', 'metadata'])
+    expect(stdout).toContain(`"${field}"`);
+});

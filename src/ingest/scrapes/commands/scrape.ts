@@ -3,7 +3,7 @@ import { addClientFlags, type Client, connectClient } from '../../../cli/client/
 import { follow } from '../../../cli/client/follow.ts';
 import { isRefusal, makeIfMissing, parseKb, routeOf } from '../../../cli/client/knowledge-bases.ts';
 import { shortText } from '../../../cli/terminal/cells.ts';
-import { type ExitCode, exitCodes, UsageError } from '../../../cli/terminal/exit.ts';
+import { CommandFailure, type ExitCode, exitCodes, UsageError } from '../../../cli/terminal/exit.ts';
 import { interruptible } from '../../../cli/terminal/interruptible.ts';
 import { note, print, printJson, table } from '../../../cli/terminal/output.ts';
 import { ProgressLine } from '../../../cli/terminal/progress.ts';
@@ -20,6 +20,7 @@ interface ScrapeFlags {
   file?: string;
   crawl?: string;
   kind?: string;
+  every?: number;
   kb?: string;
   json?: boolean;
 }
@@ -35,7 +36,9 @@ export function addScrapeCommand(program: Command): void {
     .option('--file <path>', 'references to push: NDJSON or JSON, - for the standard input')
     .option('--crawl <address>', 'make it a crawl that starts here')
     .addOption(new Option('--kind <kind>', 'what is at --crawl (default: website)').choices(crawlKinds))
-    .option('--kb <name>', 'the knowledge base to hand over to; made if it is missing', parseKb);
+    .option('--every <hours>', 'with --crawl: crawl again by itself this often', parseHours)
+    .option('--kb <name>', 'the knowledge base to hand over to; created if it is missing', parseKb)
+    .addHelpText('after', referenceHelp);
   addClientFlags(command).action(async (source: string, flags: ScrapeFlags, self: Command) => {
     checkFlags(flags);
     const client = await connectClient(self);
@@ -43,12 +46,21 @@ export function addScrapeCommand(program: Command): void {
   });
 }
 
-function checkFlags({ file, crawl: url, kind, kb }: ScrapeFlags): void {
+function parseHours(text: string): number {
+  const hours = Number(text);
+  if (text.trim() !== '' && hours >= 1 && hours <= 8_760) return hours;
+  throw new UsageError(`--every is ${JSON.stringify(text.slice(0, 40))}. Allowed: 1 to 8760 hours.`);
+}
+
+function checkFlags({ file, crawl: url, kind, kb, every }: ScrapeFlags): void {
   if (file !== undefined && url !== undefined) {
     throw new UsageError('References come from --file or are crawled from --crawl, not both.');
   }
   if (url !== undefined && kb === undefined) {
     throw new UsageError('--crawl needs --kb: the knowledge base that pages are handed over to.');
+  }
+  if (every !== undefined && url === undefined) {
+    throw new UsageError('--every is for a source that is crawled; give --crawl too.');
   }
   if (kind !== undefined && url === undefined)
     throw new UsageError('--kind says what is at --crawl; give both.');
@@ -61,7 +73,9 @@ interface Scrape {
 }
 
 async function scrape(client: Client, { source, flags, signal }: Scrape): Promise<ExitCode> {
-  const { mode } = await prepare(client, { source, flags, signal });
+  // A file that cannot be read must leave neither a source nor a knowledge base behind.
+  const references = flags.file === undefined ? null : await readReferences(flags.file);
+  const { mode, undo } = await prepare(client, { source, flags, signal });
   if (mode === 'crawl') {
     if (flags.file !== undefined) {
       throw new UsageError(`Source ${source} is crawled; nobody can push to it. Leave out --file.`);
@@ -72,18 +86,41 @@ async function scrape(client: Client, { source, flags, signal }: Scrape): Promis
   if (file === null) {
     throw new UsageError(`Source ${source} is pushed to. Give references with --file, or pipe them in.`);
   }
-  return push(client, { source, flags, signal }, await readReferences(file));
+  return push(client, { source, flags, signal, undo }, references ?? (await readReferences(file)));
+}
+
+const referenceHelp = `
+A reference is a JSON object, one per line or in a list:
+  {"external_id": "crane",                          your scraper's own id; the same id again changes the reference
+   "url": "https://harbour.example.com/crane",      where it was found
+   "title": "The crane",                            optional
+   "content": "The crane lifts 12 t.",              Markdown, or what "media_type" says: text/plain, text/html
+   "metadata": {"page": 3}}                         optional: any JSON object
+For example:
+  echo '{"external_id": "crane", "url": "https://harbour.example.com/crane", "content": "The crane lifts 12 t."}' |
+    sluice scrape harbour --file - --kb harbour`;
+
+interface Prepared extends Pick<SourceView, 'mode'> {
+  /** Removes what this command has created; for a push that is refused as a whole. */
+  undo: () => Promise<void>;
 }
 
 /** The source as it is, made or changed where the flags say so. */
-async function prepare(client: Client, { source, flags, signal }: Scrape): Promise<SourceView> {
+async function prepare(client: Client, { source, flags, signal }: Scrape): Promise<Prepared> {
   const route = `/api/scraping/sources/${encodeURIComponent(source)}`;
   const { kb, crawl: url, kind } = flags;
-  if (kb === undefined) return client.get<SourceView>(route, { signal });
-  await makeIfMissing(client, { kb, route: routeOf(kb), signal });
+  const undo = async () => {};
+  if (kb === undefined) return { ...(await client.get<SourceView>(route, { signal })), undo };
+  const isNewKb = await makeIfMissing(client, { kb, route: routeOf(kb), signal });
   if (url !== undefined) {
-    const body = { mode: 'crawl', kb_id: kb, url, ...(kind ? { kind } : {}) };
-    return client.put<SourceView>(route, { body, signal });
+    const body = {
+      mode: 'crawl',
+      kb_id: kb,
+      url,
+      every_hours: flags.every ?? null,
+      ...(kind ? { kind } : {}),
+    };
+    return { ...(await client.put<SourceView>(route, { body, signal })), undo };
   }
   const before = await client.get<SourceView>(route, { signal }).catch((error: unknown) => {
     if (isRefusal(error, 'scrape_source_not_found')) return null;
@@ -91,15 +128,23 @@ async function prepare(client: Client, { source, flags, signal }: Scrape): Promi
   });
   if (before?.mode === 'crawl')
     throw new UsageError(`Source ${source} is crawled. Give its address with --crawl along with --kb.`);
-  if (before?.kb_id === kb) return before;
-  return client.put<SourceView>(route, { body: { mode: 'push', kb_id: kb }, signal });
+  if (before?.kb_id === kb) return { ...before, undo };
+  const made = await client.put<SourceView>(route, { body: { mode: 'push', kb_id: kb }, signal });
+  const removeMade = async () => {
+    // The source of another knowledge base that was there before gets its own one back.
+    if (before === null) await client.delete(route, { signal });
+    else await client.put(route, { body: { mode: 'push', kb_id: before.kb_id }, signal });
+    if (isNewKb) await client.delete(routeOf(kb), { signal });
+    note('Nothing was stored: what this command had created is removed again.');
+  };
+  return { ...made, undo: removeMade };
 }
 
 const pushTimeoutMs = 300_000;
 
 async function push(
   client: Client,
-  { source, flags, signal }: Scrape,
+  { source, flags, signal, undo }: Scrape & Pick<Prepared, 'undo'>,
   references: object[],
 ): Promise<ExitCode> {
   const route = `/api/scraping/${encodeURIComponent(source)}/sync`;
@@ -113,6 +158,9 @@ async function push(
       sent += batch.length;
       progress.update({ done: sent, total: references.length });
     }
+  } catch (error) {
+    if (sent === 0 && isRefused(error)) await undo();
+    throw error;
   } finally {
     progress.end();
     if (sent < references.length) note(`${sent} of ${references.length} references were sent.`);
@@ -167,4 +215,9 @@ function rowOf(run: SyncView): string[] {
     run.handoff_skipped_count,
   ];
   return [run.scrape_run_id, run.status, ...figures.map(String)];
+}
+
+/** The server has said no: nothing of the call was stored. After a lost response nobody knows. */
+function isRefused(error: unknown): boolean {
+  return error instanceof CommandFailure && error.code !== null && !error.isPassing;
 }

@@ -33,7 +33,7 @@ export interface CrawlTools
     Partial<Pick<CrawlOptions, 'bounds'>> {}
 
 /** Where the previous slice of the crawl stopped. */
-export interface CrawlPlace extends Pick<CrawlOptions, 'frontier' | 'progress'> {
+export interface CrawlPlace extends Pick<CrawlOptions, 'frontier' | 'progress' | 'missed'> {
   wasComplete: boolean;
 }
 

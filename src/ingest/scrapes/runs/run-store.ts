@@ -1,3 +1,4 @@
+import type { FoundPage } from '../../../kernel/crawl/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { RunCounts, RunKey, ScrapeMode, ScrapeRun, SourceKey, SourcePage } from '../types.ts';
@@ -8,7 +9,8 @@ const runColumns = trustedSql(`
   u.references_persisted as persisted, u.references_created as created, u.references_changed as changed,
   u.pages_failed as "pagesFailed", u.handoff_queued_count as queued, u.handoff_completed_count as completed,
   u.handoff_failed_count as failed, u.handoff_skipped_count as skipped, u.handoff_notice as "handoffNotice",
-  u.is_complete as "isComplete", u.error_code as "errorCode", u.error_text as "errorText",
+  u.is_complete as "isComplete", u.delay_ms as "delayMs", u.paused_ms as "pausedMs",
+  u.error_code as "errorCode", u.error_text as "errorText",
   u.created_by as "createdBy", u.started_at as "startedAt", u.finished_at as "finishedAt",
   u.updated_at as "updatedAt"`);
 
@@ -70,6 +72,8 @@ export async function saveRunCounts(
 export interface RunEnd {
   status: 'completed' | 'failed';
   isComplete?: boolean | null;
+  /** Of a crawl that was not complete: the pages that it missed, if it knows them all. */
+  missed?: readonly FoundPage[] | null;
   errorCode?: string | null;
   errorText?: string | null;
 }
@@ -78,12 +82,13 @@ export interface RunEnd {
 export function finishRun(
   tx: Tx,
   { tenantId, scrapeRunId }: RunKey,
-  { status, isComplete = null, errorCode = null, errorText = null }: RunEnd,
+  { status, isComplete = null, missed = null, errorCode = null, errorText = null }: RunEnd,
 ): Promise<ScrapeRun | null> {
   return tx.find<ScrapeRun>(sql`
     update scrape_runs u
        set status = ${status},
            is_complete = ${isComplete},
+           missed_pages = ${missed === null ? null : JSON.stringify(missed)}::jsonb,
            error_code = ${errorCode},
            error_text = ${errorText},
            finished_at = clock_timestamp(),
@@ -153,20 +158,41 @@ export function listLastRuns(
               limit 1) u`);
 }
 
-/** Whether the previous crawl succeeded and visited all pages. */
-export async function wasLastComplete(
+/** What the previous crawl saw: all pages, or all but those that it names. */
+export interface PreviousCrawl {
+  wasComplete: boolean;
+  /** Null: it may have missed pages that nobody knows of. */
+  missed: FoundPage[] | null;
+}
+
+export async function readPreviousCrawl(
   tx: Tx,
   { tenantId, source, scrapeRunId }: SourceKey & RunKey,
-): Promise<boolean> {
-  const row = await tx.find<{ isComplete: boolean }>(sql`
-    select u.status = 'completed' and coalesce(u.is_complete, false) as "isComplete"
+): Promise<PreviousCrawl> {
+  const row = await tx.find<PreviousCrawl>(sql`
+    select u.status = 'completed' and coalesce(u.is_complete, false) as "wasComplete",
+           case u.status when 'completed' then u.missed_pages end as missed
       from scrape_runs u
      where u.tenant_id = ${tenantId}
        and u.source = ${source}
        and u.scrape_run_id < ${scrapeRunId}
      order by u.scrape_run_id desc
      limit 1`);
-  return row?.isComplete ?? false;
+  return row ?? { wasComplete: false, missed: null };
+}
+
+/** How politely the crawl goes about the site, as far as it is known. */
+export async function savePoliteness(
+  tx: Tx,
+  { tenantId, scrapeRunId }: RunKey,
+  { delayMs, pausedMs }: { delayMs: number; pausedMs: number },
+): Promise<void> {
+  await tx.run(sql`
+    update scrape_runs
+       set delay_ms = ${delayMs},
+           paused_ms = ${pausedMs}
+     where tenant_id = ${tenantId}
+       and scrape_run_id = ${scrapeRunId}`);
 }
 
 /** Fails runs that no process will end: pushes whose process died, and crawls whose job has ended. */

@@ -3,6 +3,7 @@ import type { BeforeCommit } from '../../../kernel/tenancy/types.ts';
 import { batchesOf } from '../../../lib/batches.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { scrapeErrors } from '../errors.ts';
 import { type HandOverDeps, handOver, isTableMissing } from '../handoffs/hand-over.ts';
 import { inLockOrder } from '../handoffs/payload.ts';
@@ -44,7 +45,7 @@ export async function sync(
   const source = await getSource(deps, key);
   if (source.mode === 'crawl') {
     if (references !== undefined) refuseCrawled(source);
-    return startCrawl(deps, source, createdBy, beforeCommit);
+    return startCrawl(deps, source, { createdBy, beforeCommit });
   }
   if (references === undefined) {
     throw scrapeErrors.raise.scrape_body_wrong(
@@ -54,15 +55,21 @@ export async function sync(
   return push(deps, source, { references, createdBy }, beforeCommit);
 }
 
-async function startCrawl(
+export interface CrawlStart {
+  createdBy: string;
+  beforeStart?: (tx: Tx) => Promise<void>;
+  beforeCommit?: BeforeCommit<ScrapeRun> | undefined;
+}
+
+export async function startCrawl(
   deps: SyncDeps,
   { tenantId, source }: ScrapeSource,
-  createdBy: string,
-  beforeCommit: BeforeCommit<ScrapeRun> | undefined,
+  { createdBy, beforeStart, beforeCommit }: CrawlStart,
 ): Promise<ScrapeRun> {
   await deps.quotas.assertRoom(tenantId);
   const scrapeRunId = newId();
   return deps.db.tenant(tenantId, async (tx) => {
+    await beforeStart?.(tx);
     const job = await dispatchIn(deps, tx, tenantId, {
       pipeline: pipelineName,
       subjectId: source,
