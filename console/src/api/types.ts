@@ -256,6 +256,8 @@ export interface Connector {
   /** The effective one: as configured, but never below the plan’s minimum */
   cadence_hours: number;
   configured_cadence_hours: number | null;
+  cron: string | null;
+  time_zone: string;
   min_interval_seconds: number | null;
   on_active_sync: 'adopt' | 'fail' | 'skip';
   next_sync_at: string | null;
@@ -263,6 +265,8 @@ export interface Connector {
     job_id: string;
     status: string;
     finished_at: string | null;
+    error_message: string | null;
+    waiting_for: string | null;
   } | null;
   created_by: string;
   created_at: string;
@@ -383,6 +387,8 @@ export interface EnrolledConnector {
   /** The effective one: as configured, but never below the plan’s minimum */
   cadence_hours: number;
   configured_cadence_hours: number | null;
+  cron: string | null;
+  time_zone: string;
   min_interval_seconds: number | null;
   on_active_sync: 'adopt' | 'fail' | 'skip';
   next_sync_at: string | null;
@@ -390,6 +396,8 @@ export interface EnrolledConnector {
     job_id: string;
     status: string;
     finished_at: string | null;
+    error_message: string | null;
+    waiting_for: string | null;
   } | null;
   created_by: string;
   created_at: string;
@@ -1447,6 +1455,10 @@ export interface Paths {
         enabled?: boolean;
         /** Null: as often as the plan allows */
         cadence_hours?: number | null;
+        /** Five fields, such as `0 6 * * 1-5`; instead of cadence_hours */
+        cron?: string | null;
+        /** Of cron; UTC unless given */
+        time_zone?: string;
         min_interval_seconds?: number | null;
         on_active_sync?: 'adopt' | 'fail' | 'skip';
         connector_id?: string;
@@ -1484,6 +1496,10 @@ export interface Paths {
           enabled?: boolean;
           /** Null: as often as the plan allows */
           cadence_hours?: number | null;
+          /** Five fields, such as `0 6 * * 1-5`; instead of cadence_hours */
+          cron?: string | null;
+          /** Of cron; UTC unless given */
+          time_zone?: string;
           min_interval_seconds?: number | null;
           on_active_sync?: 'adopt' | 'fail' | 'skip';
           connector_id?: string;
@@ -1500,6 +1516,25 @@ export interface Paths {
           code: string;
           message: string;
         }[];
+      };
+    };
+  };
+  '/api/connectors/preview': {
+    /** The next five syncs of a schedule, before it is saved. Right: `connector.read`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        /** Null: as often as the plan allows */
+        cadence_hours?: number | null;
+        /** Five fields, such as `0 6 * * 1-5`; instead of cadence_hours */
+        cron?: string | null;
+        /** Of cron; UTC unless given */
+        time_zone?: string;
+      };
+      reply: {
+        next_runs: string[];
+        minimum_hours: number;
       };
     };
   };
@@ -1534,6 +1569,10 @@ export interface Paths {
         enabled?: boolean;
         /** Null: as often as the plan allows */
         cadence_hours?: number | null;
+        /** Five fields, such as `0 6 * * 1-5`; instead of cadence_hours */
+        cron?: string | null;
+        /** Of cron; UTC unless given */
+        time_zone?: string;
         min_interval_seconds?: number | null;
         on_active_sync?: 'adopt' | 'fail' | 'skip';
       };
