@@ -2811,7 +2811,9 @@ create table public.item_jobs (
   controllers jsonb default '{}'::jsonb not null,
   unreported jsonb default '{}'::jsonb not null,
   reported_at timestamp with time zone,
-  user_role text
+  user_role text,
+  notes jsonb default '[]'::jsonb not null,
+  mapping jsonb
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=100, fillfactor=50);
 
 create table public.job_items (

@@ -423,6 +423,27 @@ export interface Event {
   correlationid?: string;
 }
 
+export interface FilePreview {
+  fileName: string | null;
+  format: string;
+  delimiter: string | null;
+  encoding: string | null;
+  headerLine: number | null;
+  sheet: string | null;
+  sheets: string[];
+  rowCount: number;
+  fileColumns: string[] | null;
+  columns: {
+    name: string;
+    type: 'empty' | 'boolean' | 'integer' | 'number' | 'date' | 'url' | 'email' | 'text';
+    filled: number;
+    samples: string[];
+  }[];
+  notes: RowNote[];
+  /** The first 20 rows, as the job would store them */
+  rows: Record<string, unknown>[];
+}
+
 export interface IngestionHandoff {
   handoff_id: string;
   reference_id: string;
@@ -751,6 +772,10 @@ export interface ReprocessedJob {
     NOT_FOUND: number;
     SKIPPED: number;
   };
+  /** What was repaired while the file was read, with the first places of each */
+  notes: RowNote[];
+  /** File column → column of the job, or null if it was left out */
+  mapping: Record<string, string | null> | null;
   /** What the controllers decided last, and why */
   controllers: {
     ingest?: {
@@ -770,6 +795,17 @@ export interface ReprocessedJob {
   reset: number;
   exhausted: number;
   [name: string]: unknown;
+}
+
+export interface RowNote {
+  code: string;
+  message: string;
+  count: number;
+  places: {
+    line: number | null;
+    row: number | null;
+    what: string;
+  }[];
 }
 
 export interface ScrapeReference {
@@ -987,6 +1023,23 @@ export interface Tenant {
   limits: Record<string, number>;
   created_at: string;
   updated_at: string;
+}
+
+export interface TriedRows {
+  processor: string;
+  data: {
+    rowNo: number;
+    status: 'DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED';
+    errorCode: string | null;
+    lastError: string | null;
+    wouldRetry: boolean;
+    calls: {
+      provider: string;
+      [name: string]: unknown;
+    }[];
+    input: Record<string, unknown>;
+    result: unknown;
+  }[];
 }
 
 export interface UndoPreview {
@@ -1996,6 +2049,24 @@ export interface Paths {
       };
     };
   };
+  '/api/items/preview': {
+    /** Read a file of rows as a job would, and show its columns, its first rows and what was repaired. Right: `item.create`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: FilePreview;
+    };
+  };
+  '/api/items/try': {
+    /** Run the first 5 rows of a file through the processor, for real, without making a job. Right: `item.create`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: TriedRows;
+    };
+  };
   '/api/jobs': {
     /** List jobs, newest first. Right: `job.read`. */
     get: {
@@ -2023,6 +2094,7 @@ export interface Paths {
       body: undefined;
       reply: {
         jobId: string;
+        notes?: RowNote[];
       };
     };
   };
