@@ -9,8 +9,7 @@ type Source = string | Uint8Array | CountedStream;
 export async function readRows(source: Source, options: OpenRowsOptions = {}) {
   const reader = await openRows(streamOf(source), options);
   const rows = await readAll(reader);
-  const { columns, format, delimiter, layout, notes } = reader;
-  return { rows, columns, format, delimiter, layout, notes };
+  return { rows, columns: reader.columns, format: reader.format, delimiter: reader.delimiter };
 }
 
 /** The JSON text of all rows; closes the reader. */

@@ -14,7 +14,7 @@ import type { ProcessorDefinition } from './processing/processors/custom/define-
 import { createProcessorRegistry } from './processing/processors/registry.ts';
 import { RowChecks } from './processing/processors/validate/row-checks.ts';
 import { itemRoutes } from './routes.ts';
-import { freeItemsOf, purgeItems, removeDeadIngests } from './service.ts';
+import { freeItemsLater, purgeItems, removeDeadIngests } from './service.ts';
 import { countOpen, listItemJobs } from './store.ts';
 import type { ItemBounds } from './types.ts';
 import { renderItems } from './views.ts';
@@ -65,13 +65,15 @@ export function openItemHouse(options: ItemHouseOptions) {
       metrics,
       processors,
       pacing,
+      wake: kernel.wake,
       imagesOf: (job) => imagesOf({ db, files, decoder }, job),
       lanes: new Lanes({ width: pureLanes }),
     }),
     routes: [itemRoutes(intake), pendingRoutes({ enabled: options.globalPendingEnabled, pages })],
     // For files that do not come with a request.
     door: itemDoor(intake),
-    onWorkersLost: (workerIds) => freeItemsOf({ db, wake: kernel.wake }, workerIds),
+    onWorkersLost: async (workerIds) =>
+      freeItemsLater({ db, wake: kernel.wake, logger: options.logger }, workerIds),
     rowCounter: 'total',
     details: async (tenantId, jobs) => {
       const jobIds = jobs.map(({ jobId }) => jobId);

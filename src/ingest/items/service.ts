@@ -148,8 +148,24 @@ async function reportSkipped(tx: Tx, { job, counts }: { job: Job; counts: MovedC
   if (items) await reportIfDue(tx, { job: items, correlationId: job.correlationId, counts, controllers: {} });
 }
 
-/** Frees the items of dead workers at once, and unparks their jobs. */
-export async function freeItemsOf(
+/** A worker whose connection was cut is back within this time; its calls run on, and its rows are not taken over. */
+const rejoinMs = 3_000;
+
+/** Frees the items of workers that are still lost after a moment. If nobody does, their locks expire. */
+export function freeItemsLater(
+  deps: Pick<ItemServiceDeps, 'db' | 'wake' | 'logger'>,
+  workerIds: string[],
+  delayMs = rejoinMs,
+): void {
+  const free = () =>
+    freeItemsOf(deps, workerIds).catch((err: unknown) =>
+      deps.logger.warn({ err }, 'rows of lost workers could not be freed; their locks expire'),
+    );
+  setTimeout(free, delayMs).unref();
+}
+
+/** Frees the items of dead workers, and unparks their jobs. */
+async function freeItemsOf(
   { db, wake }: Pick<ItemServiceDeps, 'db' | 'wake'>,
   workerIds: string[],
 ): Promise<void> {

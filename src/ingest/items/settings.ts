@@ -66,6 +66,10 @@ export const itemSettings = {
     default: 2,
     describe: 'How often an item that was not found is tried, each time in the next way.',
   }),
+  maxAttemptsThrottled: setting('MAX_ATTEMPTS_THROTTLED', wholeNumber({ min: 1, max: 1_000 }), {
+    default: 15,
+    describe: 'How often an item is tried whose provider answers that it gets too many calls (429).',
+  }),
 };
 
 export const itemChecks: SettingsCheck<SettingValues<typeof itemSettings>>[] = [

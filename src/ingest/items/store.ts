@@ -10,13 +10,11 @@ const itemJobColumns = trustedSql(`
   i.result_columns as "resultColumns", i.file_id as "fileId", i.file_name as "fileName", i.user_id as "userId",
   coalesce(i.user_role, 'member') as "userRole",
   json_build_object('total', i.total, 'pending', i.pending, 'processing', i.processing, 'done', i.done,
-    'error', i.error, 'notFound', i.not_found, 'skipped', i.skipped) as counts, i.controllers, i.notes, i.mapping`);
+    'error', i.error, 'notFound', i.not_found, 'skipped', i.skipped) as counts, i.controllers`);
 
 export async function insertItemJob(
   tx: Tx,
-  job: Omit<ItemJob, 'counts' | 'controllers' | 'resultColumns' | 'notes' | 'mapping'> & {
-    ingestingBy: string;
-  },
+  job: Omit<ItemJob, 'counts' | 'controllers' | 'resultColumns'> & { ingestingBy: string },
 ): Promise<void> {
   await tx.run(sql`
     insert into item_jobs (tenant_id, job_id, job_type, processor, options, columns, file_id, file_name, user_id,
@@ -38,13 +36,6 @@ export async function insertItemsAtOnce(
       ${JSON.stringify(job.columns)}, ${job.fileName}, ${job.userId}, ${job.userRole},
       ${JSON.stringify(job.controllers)}, ${firstRowNo}, ${lines(inputs)},
       ${normalized === null ? null : lines(normalized.map((text) => text ?? ''))})`);
-  if (job.notes.length === 0 && job.mapping === null) return;
-  await tx.run(sql`
-    update item_jobs
-       set notes = ${JSON.stringify(job.notes)}::jsonb,
-           mapping = ${job.mapping === null ? null : JSON.stringify(job.mapping)}::jsonb
-     where tenant_id = ${job.tenantId}
-       and job_id = ${job.jobId}`);
 }
 
 export interface ItemBatch extends JobKey {
@@ -99,7 +90,7 @@ export async function analyzeItems(tx: Tx): Promise<void> {
 export async function endIngest(
   tx: Tx,
   { tenantId, jobId }: JobKey,
-  told: Pick<ItemJob, 'columns' | 'fileName' | 'processor' | 'options' | 'controllers' | 'notes' | 'mapping'>,
+  told: Pick<ItemJob, 'columns' | 'fileName' | 'processor' | 'options' | 'controllers'>,
 ): Promise<boolean> {
   const ended = await tx.run(sql`
     update item_jobs
@@ -108,9 +99,7 @@ export async function endIngest(
            file_name = ${told.fileName},
            processor = ${told.processor},
            options = ${JSON.stringify(told.options)},
-           controllers = controllers || ${JSON.stringify(told.controllers)}::jsonb,
-           notes = ${JSON.stringify(told.notes)}::jsonb,
-           mapping = ${told.mapping === null ? null : JSON.stringify(told.mapping)}::jsonb
+           controllers = controllers || ${JSON.stringify(told.controllers)}::jsonb
      where tenant_id = ${tenantId}
        and job_id = ${jobId}
        and ingesting_by is not null`);
@@ -352,6 +341,9 @@ export async function resetItems(tx: Tx, request: ReprocessRequest): Promise<Rep
       update job_items j
          set status = 'PENDING',
              attempts = case when ${request.resetAttempts} then 0 else j.attempts end,
+             throttled_count = case when ${request.resetAttempts} then null else j.throttled_count end,
+             not_found_count = case when ${request.resetAttempts} then null else j.not_found_count end,
+             waiting_for = null,
              strategy = j.strategy + 1,
              due_at = '-infinity',
              lock_token = null,

@@ -1,5 +1,4 @@
 import type { Role } from '../../kernel/tenancy/types.ts';
-import type { RowNote } from '../../lib/rows/notes.ts';
 import type { ParsedRow } from '../../lib/rows/types.ts';
 import type { SettingValues } from '../../lib/settings/settings.ts';
 import type { itemSettings } from './settings.ts';
@@ -45,20 +44,12 @@ export interface ItemJob extends JobKey {
   userRole: Role;
   counts: Counts;
   controllers: Record<string, unknown>;
-  /** What the reader of the file repaired. */
-  notes: readonly RowNote[];
-  /** File column → column of the job, or null if it was left out. Null instead: as in the file. */
-  mapping: Record<string, string | null> | null;
 }
 
 /** What a job is created from: a file of rows, or images. Both are read as rows by the same ingest. */
 export interface JobSource {
   readonly jobType: ItemJob['jobType'];
-  /** Repaired rows may add some. */
   readonly columns: readonly string[] | null;
-  /** What was repaired so far, and how columns are mapped; images have neither. */
-  readonly notes?: readonly RowNote[];
-  readonly mapping?: ItemJob['mapping'];
   read(maxRows: number, maxBytes: number): Promise<ParsedRow[] | null>;
   /** Called when these rows are written. */
   written(rows: readonly ParsedRow[]): void;
@@ -76,9 +67,26 @@ export interface ClaimedItem {
   attempts: number;
   strategy: number;
   crashes: number;
+  /** Of the attempts: those that the provider throttled, and those that found nothing. */
+  throttled: number;
+  notFound: number;
   /** Unchanged: numbers of any length and every key survive. */
   inputJson: string;
 }
+
+/**
+ * What a row waits for: another try after a failure, after throttling or after nothing was found; its provider, which
+ * asked for a pause, fails, or has no budget left.
+ */
+export const waits = [
+  'retry',
+  'throttled',
+  'not_found',
+  'provider_pause',
+  'provider_down',
+  'budget',
+] as const;
+export type Wait = (typeof waits)[number];
 
 /** Why an item waits for a retry. Being given back at a pause or a stop is not a retry. */
 export type RetryClass = 'transient' | 'throttled' | 'not_found' | 'crashed';
@@ -102,6 +110,8 @@ export interface ItemChange {
   nextStrategy: boolean;
   /** Null: it finished, or was only given back. */
   retryClass: RetryClass | null;
+  /** For a row that is pending again. */
+  waitingFor: Wait | null;
 }
 
 /** The bounds inside which the controllers move. */

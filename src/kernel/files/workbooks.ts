@@ -51,15 +51,7 @@ function closingWith(reader: RowReader, onClosed: () => void): RowReader {
   return {
     format: reader.format,
     delimiter: reader.delimiter,
-    get columns() {
-      return reader.columns;
-    },
-    get layout() {
-      return reader.layout;
-    },
-    get notes() {
-      return reader.notes;
-    },
+    columns: reader.columns,
     read: (maxRows, maxBytes) => reader.read(maxRows, maxBytes),
     close: () => reader.close().finally(onClosed),
   };

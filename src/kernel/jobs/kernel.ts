@@ -119,7 +119,7 @@ export class Kernel {
       prepare,
     };
     this.#worker = new Worker({ ...this.#parts, runsStruck: () => this.#struckJobs?.isHeld ?? false });
-    this.membership.onLost(() => runner.abortTurns('the guard connection of this worker was lost'));
+    this.membership.onLost(() => runner.cutOffTurns());
     this.membership.onLost(() => keeper.abortAll('the guard connection of this worker was lost'));
   }
 

@@ -133,8 +133,13 @@ export interface Turn {
   readonly job: Job;
   readonly workerId: string;
   readonly signal: AbortSignal;
-  /** True when the worker is draining: end soon and give back what is not done. */
+  /** True when the worker is draining or was cut off: make no further call, end soon, give back what is not done. */
   shouldYield(): boolean;
+  /**
+   * For a turn that from now on waits more than it works, for a provider: its slot goes to other work, and its job is
+   * not taken a second time meanwhile. False when so many wait here already that it has to keep its slot.
+   */
+  leaveSlot?(): boolean;
 }
 
 export interface TurnResult {

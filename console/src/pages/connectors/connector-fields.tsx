@@ -1,14 +1,10 @@
-import { Select, Stack, Switch, TextInput } from '@mantine/core';
+import { NumberInput, Select, Stack, Switch, TextInput } from '@mantine/core';
 import { messageAt } from '../../parts/form-dialog.tsx';
-import { browserZone, ScheduleFields, scheduleOf } from './schedule-fields.tsx';
 
 export interface ConnectorDraft {
   name: string;
   externalAccountId: string;
   cadenceHours: number | null;
-  /** Instead of a cadence; null: by cadence. */
-  cron: string | null;
-  timeZone: string;
   onActiveSync: 'adopt' | 'fail' | 'skip';
   isEnabled: boolean;
 }
@@ -17,8 +13,6 @@ export const emptyDraft: ConnectorDraft = {
   name: '',
   externalAccountId: '',
   cadenceHours: null,
-  cron: null,
-  timeZone: browserZone(),
   onActiveSync: 'adopt',
   isEnabled: true,
 };
@@ -49,7 +43,15 @@ export function ConnectorFields({ draft, change, error }: Props) {
         error={messageAt(error, 'external_account_id')}
         onChange={(event) => change({ externalAccountId: event.currentTarget.value })}
       />
-      <ScheduleFields draft={draft} change={change} error={error} />
+      <NumberInput
+        label="Cadence in hours"
+        description="Empty: as often as the plan allows."
+        min={0}
+        decimalScale={2}
+        value={draft.cadenceHours ?? ''}
+        error={messageAt(error, 'cadence_hours')}
+        onChange={(value) => change({ cadenceHours: typeof value === 'number' ? value : null })}
+      />
       <Select
         label="When Airbyte already runs this connection"
         data={activeSyncChoices}
@@ -58,7 +60,7 @@ export function ConnectorFields({ draft, change, error }: Props) {
         onChange={(value) => change({ onActiveSync: (value ?? 'adopt') as ConnectorDraft['onActiveSync'] })}
       />
       <Switch
-        label="Run on its schedule"
+        label="Run on its cadence"
         checked={draft.isEnabled}
         onChange={(event) => change({ isEnabled: event.currentTarget.checked })}
       />
@@ -77,7 +79,7 @@ export function bodyOf(draft: ConnectorDraft) {
   return {
     name: draft.name.trim(),
     external_account_id: draft.externalAccountId.trim(),
-    ...scheduleOf(draft),
+    cadence_hours: draft.cadenceHours,
     on_active_sync: draft.onActiveSync,
     enabled: draft.isEnabled,
   };

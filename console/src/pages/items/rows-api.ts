@@ -15,6 +15,8 @@ export interface GridRow {
   lockedBy: string | null;
   lockedAt: string | null;
   nextAttemptAt: string | null;
+  /** What a pending row waits for: another try, or its provider. */
+  waitingFor?: string | null;
   updatedAt: string;
 }
 

@@ -12,20 +12,29 @@ export interface GridRow {
   json: string;
 }
 
+/** What keeps all rows of the job, such as a pause that its provider has asked for. Not correlated: it is read once. */
+const jobWait = ({ tenantId, jobId }: JobKey, column: 'waiting_for' | 'waiting_until') => sql`
+  (select j.${trustedSql(column)}
+     from item_jobs j
+    where j.tenant_id = ${tenantId} and j.job_id = ${jobId} and j.waiting_until > statement_timestamp())`;
+
 /** `more`: further members, such as the input. */
-const rowJson = (more: string) => `
+const rowJson = (key: JobKey, more: string) => sql`
   json_build_object(
-    'id', i.id::text, 'rowNo', i.row_no, 'status', i.status, 'attempts', i.attempts, ${more}'result', i.result_json,
+    'id', i.id::text, 'rowNo', i.row_no, 'status', i.status, 'attempts', i.attempts,
+    ${trustedSql(more)}'result', i.result_json,
     'errorCode', i.error_code, 'lastError', i.last_error, 'lockedBy', i.locked_by, 'lockedAt', i.locked_at,
-    'nextAttemptAt', case when i.status = 'PENDING' and i.due_at > '-infinity' then i.due_at end,
+    'nextAttemptAt', case when i.status <> 'PENDING' then null
+       when i.due_at > '-infinity' then i.due_at else ${jobWait(key, 'waiting_until')} end,
+    'waitingFor', case when i.status <> 'PENDING' then null
+       when i.due_at > statement_timestamp() then coalesce(i.waiting_for, 'retry')
+       else ${jobWait(key, 'waiting_for')} end,
     'updatedAt', i.updated_at)::text as json`;
 
 const updatedAt = `to_char(i.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "updatedAt"`;
-const gridRow = trustedSql(`i.id, ${updatedAt}, ${rowJson('')}`);
-const gridRowWithInput = trustedSql(`i.id, ${updatedAt}, ${rowJson(`'input', i.input_json, `)}`);
 
-function columns(withInput: boolean): Sql {
-  return withInput ? gridRowWithInput : gridRow;
+function columns({ withInput, ...key }: JobKey & { withInput: boolean }): Sql {
+  return sql`i.id, ${trustedSql(updatedAt)}, ${rowJson(key, withInput ? `'input', i.input_json, ` : '')}`;
 }
 
 export interface PageQuery extends JobKey {
@@ -40,7 +49,7 @@ export function listPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
   if (query.status === 'PENDING') return listWaitingPage(tx, query);
   const direction = trustedSql(query.descending ? 'desc' : 'asc');
   return tx.rows<GridRow>(sql`
-    select ${columns(query.withInput)}
+    select ${columns(query)}
       from job_items i
      where i.tenant_id = ${query.tenantId}
        and i.job_id = ${query.jobId}
@@ -59,7 +68,7 @@ function listWaitingPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
   const { tenantId, jobId, page, pageSize } = query;
   const direction = trustedSql(query.descending ? 'desc' : 'asc');
   return tx.rows<GridRow>(sql`
-    select ${columns(query.withInput)}
+    select ${columns(query)}
       from job_items i
      where i.tenant_id = ${tenantId}
        and i.job_id = ${jobId}
@@ -97,7 +106,7 @@ export interface KeysetQuery extends JobKey {
 /** In the order of the file. */
 export function listById(tx: Tx, query: KeysetQuery): Promise<GridRow[]> {
   return tx.rows<GridRow>(sql`
-    select ${columns(query.withInput)}
+    select ${columns(query)}
       from job_items i
      where i.tenant_id = ${query.tenantId}
        and i.job_id = ${query.jobId}
@@ -155,7 +164,7 @@ export interface OpenQuery extends JobKey {
 /** Open rows, least recently updated first: the Pending tab of a job. */
 export function listOpen(tx: Tx, query: OpenQuery): Promise<GridRow[]> {
   return tx.rows<GridRow>(sql`
-    select ${columns(query.withInput)}
+    select ${columns(query)}
       from job_items i
      where i.tenant_id = ${query.tenantId}
        and i.job_id = ${query.jobId}
@@ -317,11 +326,11 @@ export interface ItemRow {
   normalizedJson: string | null;
 }
 
-const itemRow = trustedSql(rowJson(`'strategy', i.strategy, 'input', i.input_json, `));
+const itemRow = (key: JobKey) => rowJson(key, `'strategy', i.strategy, 'input', i.input_json, `);
 
 export function findItemRow(tx: Tx, { tenantId, jobId, itemId }: ItemKey): Promise<ItemRow | null> {
   return tx.find<ItemRow>(sql`
-    select ${itemRow},
+    select ${itemRow({ tenantId, jobId })},
            i.input_json::text as "inputJson",
            i.normalized_json::text as "normalizedJson"
       from job_items i

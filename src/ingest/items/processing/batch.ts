@@ -61,7 +61,7 @@ export async function closeBatch(
 }
 
 /** A worker that found nothing parked the job until our locks expire; retries are due earlier. */
-export async function comeBackFor(tx: Tx, job: ItemJob, changes: readonly ItemChange[]): Promise<void> {
+async function comeBackFor(tx: Tx, job: ItemJob, changes: readonly ItemChange[]): Promise<void> {
   const delays = changes.filter(({ status }) => status === 'PENDING').map(({ delayMs }) => delayMs ?? 0);
   if (delays.length === 0) return;
   await unparkJob(

@@ -3,9 +3,12 @@ import { itemBounds } from '../../../../test/support/worlds/item-bounds.ts';
 import { changeOf } from './outcomes.ts';
 import type { ItemOutcome } from './processors/types.ts';
 
-const bounds = { maxAttemptsError: 3, maxAttemptsNotFound: 2 };
-const change = (outcome: ItemOutcome, attempts: number) =>
-  changeOf({ id: 1, attempts }, outcome, bounds, () => 0.5);
+const bounds = { maxAttemptsError: 3, maxAttemptsNotFound: 2, maxAttemptsThrottled: 15 };
+const change = (
+  outcome: ItemOutcome,
+  attempts: number,
+  before: { throttled?: number; notFound?: number } = {},
+) => changeOf({ id: 1, attempts, ...before }, outcome, bounds, () => 0.5);
 const notFound = (retry?: 'at_once' | 'never'): ItemOutcome => ({
   status: 'NOT_FOUND',
   reason: 'nothing',
@@ -20,7 +23,28 @@ test('an item that was not found waits before the next strategy, and ends when i
     retryClass: 'not_found',
   });
   expect(change(notFound(), 1).delayMs).toBeGreaterThan(60_000);
-  expect(change(notFound(), 2)).toMatchObject({ status: 'NOT_FOUND', resultJson: '{"candidates":[]}' });
+  expect(change(notFound(), 2, { notFound: 1 })).toMatchObject({
+    status: 'NOT_FOUND',
+    resultJson: '{"candidates":[]}',
+  });
+});
+
+test('crashes, failures and throttled calls use up nothing of what a row has for not being found', () => {
+  expect(change(notFound(), 9)).toMatchObject({ status: 'PENDING', retryClass: 'not_found' });
+  expect(change(notFound(), 9, { throttled: 4, notFound: 1 })).toMatchObject({ status: 'NOT_FOUND' });
+});
+
+test('a throttled call is a retry of its own class, and comes to an end', () => {
+  const throttled: ItemOutcome = { status: 'ERROR', code: 't', message: '429', class: 'throttled' };
+  const first = change(throttled, 1);
+  expect(first).toMatchObject({ status: 'PENDING', retryClass: 'throttled', givesAttemptBack: false });
+  expect(first).toMatchObject({ nextStrategy: false, waitingFor: 'throttled' });
+  expect(change({ ...throttled, retryAfterMs: 7_000 }, 1).delayMs).toBe(7_000);
+  expect(change(throttled, 14, { throttled: 13 })).toMatchObject({ status: 'PENDING' });
+  expect(change(throttled, 15, { throttled: 14 })).toMatchObject({ status: 'ERROR', errorCode: 't' });
+  const failed: ItemOutcome = { status: 'ERROR', code: 'f', message: '503', class: 'transient' };
+  expect(change(failed, 12, { throttled: 10 })).toMatchObject({ status: 'PENDING', waitingFor: 'retry' });
+  expect(change(failed, 13, { throttled: 10 })).toMatchObject({ status: 'ERROR', errorCode: 'f' });
 });
 
 test('a processor that has another strategy ready is retried at once, however many attempts that takes', () => {
@@ -50,10 +74,11 @@ test('an error is retried with the next strategy, unless the processor asks for 
 test('with the usual bounds an item is tried five times with jitter, and one that is not found twice', () => {
   const failed: ItemOutcome = { status: 'ERROR', code: 'x', message: 'x', class: 'transient' };
   const delays = (outcome: ItemOutcome, random: number) =>
-    [1, 2, 3, 4, 5].map(
-      (attempts) => changeOf({ id: 1, attempts }, outcome, itemBounds, () => random).delayMs,
-    );
-  expect(delays(failed, 0.5)).toEqual([1_000, 2_000, 4_000, 8_000, null]);
-  expect(delays(failed, 0)).toEqual([750, 1_500, 3_000, 6_000, null]);
+    [1, 2, 3, 4, 5].map((attempts) => {
+      const item = { id: 1, attempts, notFound: outcome.status === 'NOT_FOUND' ? attempts - 1 : 0 };
+      return changeOf(item, outcome, itemBounds, () => random).delayMs;
+    });
+  expect(delays(failed, 0.5)).toEqual([500, 1_000, 2_000, 4_000, null]);
+  expect(delays(failed, 0)).toEqual([375, 750, 1_500, 3_000, null]);
   expect(delays(notFound(), 0.5)).toEqual([300_000, null, null, null, null]);
 });

@@ -1,6 +1,6 @@
 import type { FetchAnswer, FetchOptions, GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../../lib/fetch/retry-after.ts';
-import type { JobKey } from '../types.ts';
+import type { JobKey, Wait } from '../types.ts';
 import {
   type ClaimBounds,
   type ClaimSignal,
@@ -14,6 +14,7 @@ import {
   callStarted,
   defaultPaceBounds,
   initialPace,
+  isFailing,
   type PaceState,
   waitBeforeCall,
 } from './controllers/provider-pace.ts';
@@ -131,6 +132,19 @@ export class Pacing {
 interface Stops {
   signal: AbortSignal | undefined;
   ending: AbortSignal | undefined;
+  /** The call that was expected has its turn. */
+  onTurn: (() => void) | undefined;
+}
+
+/** A time in which no call starts, and why. */
+export interface ProviderWait {
+  waitMs: number;
+  waitingFor: Wait;
+}
+
+/** A call that is about to be made; it counts like one that runs. */
+export interface ExpectedCall {
+  begun(): void;
 }
 
 /** Starts calls to one provider only as fast as it accepts them. */
@@ -138,6 +152,8 @@ export class ProviderPace {
   #state: PaceState = initialPace(performance.now(), defaultPaceBounds);
   readonly #onThrottled: () => void;
   readonly #waiting = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
+  #expected = 0;
   #wasCalled = false;
 
   constructor(onThrottled: () => void) {
@@ -152,24 +168,68 @@ export class ProviderPace {
     return this.#wasCalled;
   }
 
+  /** How many calls could start now. */
+  get room(): number {
+    if (waitBeforeCall(this.#state, performance.now()) > 0) return 0;
+    const allowed = isFailing(this.#state) ? 1 : this.concurrency;
+    const soon = this.#state.delayMs > 0 ? Math.max(1, Math.ceil(100 / this.#state.delayMs)) : allowed;
+    return Math.max(0, Math.min(soon, allowed - this.#state.inFlight) - this.#expected);
+  }
+
+  /** How many calls it will take within a second, as far as that is known. */
+  get perSecond(): number {
+    return this.#state.delayMs > 0 ? 1000 / this.#state.delayMs : this.concurrency * 4;
+  }
+
+  /** When there may be room without a call ending before: for a timer. */
+  get startsInMs(): number {
+    return waitBeforeCall(this.#state, performance.now());
+  }
+
+  /** Null: calls may start, or do so in a moment. */
+  get wait(): ProviderWait | null {
+    const waitMs = this.#state.resumeAtMs - performance.now();
+    if (waitMs <= 0) return null;
+    return { waitMs, waitingFor: isFailing(this.#state) ? 'provider_down' : 'provider_pause' };
+  }
+
+  /** Before a call is prepared, which takes a moment: otherwise too many would be. */
+  expect(): ExpectedCall {
+    let isExpected = true;
+    this.#expected += 1;
+    return {
+      begun: () => {
+        if (isExpected) this.#expected -= 1;
+        isExpected = false;
+      },
+    };
+  }
+
+  /** Calls back whenever there may be room; returns how to stop that. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
   describe(): { concurrency: number; delayMs: number; reason: string } {
     const { concurrency, delayMs, reason } = this.#state;
     return { concurrency: Math.round(concurrency * 10) / 10, delayMs: Math.round(delayMs), reason };
   }
 
   /** The same fetch, limited to the provider's pace. Once `ending` aborts, waiting calls are not started. */
-  pace(fetch: GuardedFetch, ending?: AbortSignal): GuardedFetch {
+  pace(fetch: GuardedFetch, ending?: AbortSignal, onTurn?: () => void): GuardedFetch {
     const paced = async (url: string, options?: FetchOptions) =>
-      this.#call({ signal: options?.signal, ending }, () => fetch(url, options));
+      this.#call({ signal: options?.signal, ending, onTurn }, () => fetch(url, options));
     return Object.assign(paced, {
       stream: (url: string, options?: FetchOptions) =>
-        this.#call({ signal: options?.signal, ending }, () => fetch.stream(url, options)),
+        this.#call({ signal: options?.signal, ending, onTurn }, () => fetch.stream(url, options)),
       close: () => fetch.close(),
     });
   }
 
   async #call<Body>(stops: Stops, start: () => Promise<FetchAnswer<Body>>): Promise<FetchAnswer<Body>> {
     await this.#turn(stops);
+    stops.onTurn?.();
     this.#wasCalled = true;
     let end: CallEnd = { outcome: 'failed' };
     try {
@@ -180,10 +240,11 @@ export class ProviderPace {
       this.#state = callEnded(this.#state, end, performance.now(), defaultPaceBounds);
       if (end.outcome === 'throttled') this.#onThrottled();
       for (const wake of this.#waiting) wake();
+      for (const listener of this.#listeners) listener();
     }
   }
 
-  async #turn({ signal, ending }: Stops): Promise<void> {
+  async #turn({ signal, ending }: Pick<Stops, 'signal' | 'ending'>): Promise<void> {
     for (;;) {
       signal?.throwIfAborted();
       if (ending?.aborted) throw new CallNotBegun();

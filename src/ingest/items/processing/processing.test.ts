@@ -4,7 +4,7 @@ import { noopProcessor } from './processors/noop.ts';
 
 function claimed(inputJson: string): ClaimedInput {
   return new ClaimedInput(
-    { id: 1, rowNo: 1, attempts: 1, strategy: 0, crashes: 0, inputJson },
+    { id: 1, rowNo: 1, attempts: 1, strategy: 0, crashes: 0, throttled: 0, notFound: 0, inputJson },
     noopProcessor,
   );
 }

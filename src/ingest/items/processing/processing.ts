@@ -2,6 +2,7 @@ import { normalizedFields } from '../../../kernel/rows/normalized-fields.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
 import { parseExactly } from '../../../lib/rows/exact-json.ts';
 import type { ClaimedItem, ItemJob } from '../types.ts';
+import { isOurTrouble } from './processors/outcomes.ts';
 import {
   type ItemInput,
   type ItemOutcome,
@@ -54,8 +55,8 @@ export async function processItems(
     const outcomes = await processor.process(inputs, options, context);
     return { inputs, outcomes: items.map((_, index) => outcomes[index] ?? noOutcome) };
   } catch (error) {
-    context.signal.throwIfAborted();
-    if (isSluiceError(error) && error.code === 'lease_lost') throw error;
+    // Trouble of our own is for the caller: it is not the rows' fault.
+    if (isOurTrouble(error) || context.signal.aborted) throw error;
     const code = isSluiceError(error) ? error.code : 'processor_failed';
     const isPermanent = isSluiceError(error) && error.kind === 'invalid';
     const outcome: ItemOutcome = {

@@ -1,12 +1,13 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
-import type { ClaimedItem, ItemChange, JobKey } from '../types.ts';
+import type { ClaimedItem, ItemChange, JobKey, Wait } from '../types.ts';
 
 /** Results are sent as lines of JSON: JSON text has no raw line break, so one can separate two results. */
 const lines = (texts: readonly string[]): string => texts.join('\n');
 
 const claimedItem = trustedSql(
-  'id, row_no as "rowNo", attempts, strategy, crashes, input_json::text as "inputJson"',
+  `id, row_no as "rowNo", attempts, strategy, crashes, coalesce(throttled_count, 0) as throttled,
+   coalesce(not_found_count, 0) as "notFound", input_json::text as "inputJson"`,
 );
 
 /**
@@ -18,7 +19,8 @@ const thisMoment = trustedSql('(select clock_timestamp())');
 /** For pure processors: the rows stay locked by this transaction, which also finishes them. */
 export function lockStatement({ tenantId, jobId, limit }: JobKey & { limit: number }) {
   return sql`
-    select i.id, i.row_no as "rowNo", i.attempts, i.strategy, i.crashes, i.input_json as "inputJson"
+    select i.id, i.row_no as "rowNo", i.attempts, i.strategy, i.crashes, 0 as throttled, 0 as "notFound",
+           i.input_json as "inputJson"
       from lock_pure_items(${tenantId}, ${jobId}, ${limit}) i`;
 }
 
@@ -29,22 +31,67 @@ export interface ItemClaim extends JobKey {
   lockMs: number;
 }
 
-export function claimItems(tx: Tx, claim: ItemClaim): Promise<ClaimedItem[]> {
-  return lockItems(
+/**
+ * Due retries come first: fresh rows may be millions, and a row that was tried must not wait behind all of them. A
+ * retry uses up an attempt each time, so fresh rows wait for a while at most. Two ranges of one index: the second is
+ * written as a range, too, because with an equation the planner would walk the primary key past all finished rows.
+ */
+export async function claimItems(tx: Tx, claim: ItemClaim): Promise<ClaimedItem[]> {
+  const retries = await lockItems(
     tx,
     claim,
-    sql`
-      select id
-        from job_items
-       where tenant_id = ${claim.tenantId}
-         and job_id = ${claim.jobId}
-         and status = 'PENDING'
-         and crashes = 0
-         and due_at <= ${thisMoment}
-       order by due_at, id
-       limit ${claim.limit}
-         for update skip locked`,
+    chosenBetween(claim, sql`due_at > '-infinity' and due_at <= ${thisMoment}`),
   );
+  if (retries.length >= claim.limit) return retries;
+  const limit = claim.limit - retries.length;
+  const fresh = await lockItems(
+    tx,
+    claim,
+    chosenBetween({ ...claim, limit }, sql`due_at >= '-infinity' and due_at <= '-infinity'`),
+  );
+  return [...retries, ...fresh];
+}
+
+function chosenBetween(claim: ItemClaim, due: Sql): Sql {
+  return sql`
+    select id
+      from job_items
+     where tenant_id = ${claim.tenantId}
+       and job_id = ${claim.jobId}
+       and status = 'PENDING'
+       and crashes = 0
+       and ${due}
+     order by due_at, id
+     limit ${claim.limit}
+       for update skip locked`;
+}
+
+/** Says what all rows of the job wait for; nobody has to take it back, because it ends with its time. */
+export async function noteJobWait(
+  tx: Tx,
+  { tenantId, jobId }: JobKey,
+  { waitingFor, waitMs }: { waitingFor: Wait; waitMs: number },
+): Promise<void> {
+  await tx.run(sql`
+    update item_jobs
+       set waiting_for = ${waitingFor},
+           waiting_until = clock_timestamp() + ${Math.round(waitMs)} * interval '1 millisecond'
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}`);
+}
+
+/** Whether a row waits that a worker died with. */
+export async function hasCrashedItem(tx: Tx, { tenantId, jobId }: JobKey): Promise<boolean> {
+  const row = await tx.find<{ found: boolean }>(sql`
+    select exists (
+             select
+               from job_items
+              where tenant_id = ${tenantId}
+                and job_id = ${jobId}
+                and status = 'PENDING'
+                and crashes > 0
+                and due_at <= ${thisMoment}) as found`);
+  return row?.found ?? false;
 }
 
 /** Claims one item whose worker died, alone. Such items have their own index, in another order. */
@@ -105,6 +152,11 @@ export async function changeItems(
            attempts = j.attempts + case
              when ${lockToken}::uuid is null then (not c.gives_back)::int else -(c.gives_back::int) end,
            strategy = j.strategy + c.next_strategy::int,
+           waiting_for = c.waiting_for,
+           throttled_count = case c.retry_class when 'throttled' then coalesce(j.throttled_count, 0) + 1
+             else j.throttled_count end,
+           not_found_count = case c.retry_class when 'not_found' then coalesce(j.not_found_count, 0) + 1
+             else j.not_found_count end,
            due_at = case
              when c.delay_ms is null then '-infinity'
              else clock_timestamp() + c.delay_ms * interval '1 millisecond' end,
@@ -117,8 +169,10 @@ export async function changeItems(
       from unnest(${column('id')}::bigint[], ${column('status')}::text[], ${column('errorCode')}::text[],
                   ${column('lastError')}::text[], ${column('delayMs')}::bigint[],
                   ${column('givesAttemptBack')}::boolean[], ${column('nextStrategy')}::boolean[],
+                  ${column('waitingFor')}::text[], ${column('retryClass')}::text[],
                   string_to_array(${lines(changes.map(resultText))}, ${'\n'}))
-             as c (id, status, error_code, last_error, delay_ms, gives_back, next_strategy, result)
+             as c (id, status, error_code, last_error, delay_ms, gives_back, next_strategy, waiting_for, retry_class,
+                   result)
      where j.tenant_id = ${tenantId}
        and j.job_id = ${jobId}
        -- Repeated: the planner may hash the whole job for the join, unless the ids themselves narrow the index scan.
@@ -154,6 +208,9 @@ export async function releaseExpired(
     update job_items
        set status = 'PENDING',
            crashes = crashes + 1,
+           -- A holder that is dead has used the attempt up. One that is late was cut off: no fault of the row.
+           attempts = attempts - case when lock_expires_at > '-infinity' then 1 else 0 end,
+           waiting_for = null,
            due_at = '-infinity',
            locked_by = null,
            lock_token = null,
@@ -173,7 +230,7 @@ export async function releaseExpired(
             for update skip locked))`);
 }
 
-/** For a worker that is known to be dead: its locks expire now. */
+/** For workers that are dead, and not only cut off for a moment: their locks expire now. */
 export async function expireLocksOf(tx: Tx, workerIds: readonly string[]): Promise<JobKey[]> {
   return tx.rows<JobKey>(sql`
     with freed as (
@@ -181,6 +238,7 @@ export async function expireLocksOf(tx: Tx, workerIds: readonly string[]): Promi
          set lock_expires_at = '-infinity'
        where status = 'PROCESSING'
          and locked_by = any(${workerIds}::uuid[])
+         and not exists (select from workers w where w.worker_id = locked_by and w.lost_at is null)
       returning tenant_id, job_id
     )
     select distinct tenant_id as "tenantId", job_id as "jobId" from freed`);

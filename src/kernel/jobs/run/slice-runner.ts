@@ -30,6 +30,8 @@ export interface RunOptions {
   shouldYield?: () => boolean;
   /** The lease, if somebody has held it since the claim. */
   held?: HeldLease;
+  /** Gives the slot of a turn to other work; absent where there are no slots. */
+  leaveSlot?: () => boolean;
   /** The work is done and has no effects: what is left is its part in a settlement of many. */
   onAdvanced?: () => void;
 }
@@ -58,7 +60,7 @@ export type SliceEnd =
  */
 export class SliceRunner {
   readonly #deps: SliceRunnerDeps;
-  readonly #turns = new Set<AbortController>();
+  readonly #turns = new Set<{ controller: AbortController; isCutOff: boolean }>();
   #draining = false;
 
   constructor(deps: SliceRunnerDeps) {
@@ -72,9 +74,9 @@ export class SliceRunner {
 
   async run(
     { job, askedAtMs }: TakenJob,
-    { shouldYield = never, held: given, onAdvanced }: RunOptions = {},
+    { shouldYield = never, held: given, onAdvanced, leaveSlot = never }: RunOptions = {},
   ): Promise<SliceEnd> {
-    if (isShared(job)) return this.#takeTurn(job, shouldYield);
+    if (isShared(job)) return this.#takeTurn(job, { shouldYield, leaveSlot });
     const held = given ?? this.#deps.keeper.hold(job, askedAtMs);
     try {
       held.controller.signal.throwIfAborted();
@@ -90,18 +92,32 @@ export class SliceRunner {
 
   /** Slices of shared jobs hold no lease that the keeper could abort. */
   abortTurns(reason: string): void {
-    for (const turn of this.#turns) turn.abort(jobErrors.raise.lease_lost(`The turn was ended: ${reason}`));
+    for (const { controller } of this.#turns)
+      controller.abort(jobErrors.raise.lease_lost(`The turn was ended: ${reason}`));
   }
 
-  async #takeTurn(job: ClaimedJob, mustYield: () => boolean): Promise<SliceEnd> {
+  /**
+   * The guard connection is lost: no further call begins. Calls that run are left to end, because what they ask for is
+   * done by the other side in any case; the locks of their rows decide whether the answers still count.
+   */
+  cutOffTurns(): void {
+    for (const turn of this.#turns) turn.isCutOff = true;
+  }
+
+  async #takeTurn(
+    job: ClaimedJob,
+    { shouldYield: mustYield, leaveSlot }: { shouldYield: () => boolean; leaveSlot: () => boolean },
+  ): Promise<SliceEnd> {
     const controller = new AbortController();
-    this.#turns.add(controller);
+    const running = { controller, isCutOff: false };
+    this.#turns.add(running);
     const { db, logger, registry, workerId, wake } = this.#deps;
     try {
       const pipeline = registry.get(job.pipeline);
       if (!pipeline.takeTurn) throw new Error(`Pipeline ${job.pipeline} has shared jobs but takes no turns`);
-      const shouldYield = () => this.#draining || controller.signal.aborted || mustYield();
-      const result = await pipeline.takeTurn({ job, workerId, signal: controller.signal, shouldYield });
+      const { signal } = controller;
+      const shouldYield = () => this.#draining || signal.aborted || running.isCutOff || mustYield();
+      const result = await pipeline.takeTurn({ job, workerId, signal, shouldYield, leaveSlot });
       if (result.processed > 0) wake.announce('events');
       return { type: 'turn', result };
     } catch (error) {
@@ -112,7 +128,7 @@ export class SliceRunner {
       await db.tenant(job.tenantId, (tx) => parkJob(tx, job, turnFailureDelayMs)).catch(() => {});
       return { type: 'dropped', reason };
     } finally {
-      this.#turns.delete(controller);
+      this.#turns.delete(running);
     }
   }
 

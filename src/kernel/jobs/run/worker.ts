@@ -167,14 +167,15 @@ export class Worker {
 
   /** With nothing else to do, shared jobs get further slots, but one stays free for whoever comes next. */
   async #fillWithTurns(): Promise<boolean> {
-    if (this.#turns.spared.length === 0) return false;
+    if (!this.#turns.hasRepeatable) return false;
     if (this.#turns.running > 0 && this.#freeSlots < 2) return false;
     const waitMs = this.#turns.waitMs(performance.now());
     if (waitMs > 0) {
       setTimeout(() => this.#turns.running > 0 && this.#bell.ring(), waitMs).unref();
       return false;
     }
-    const taken = await this.#deps.claimer.claim({ limit: Math.max(1, this.#freeSlots - 1) });
+    const limit = Math.max(1, this.#freeSlots - 1);
+    const taken = await this.#deps.claimer.claim({ limit, spared: this.#turns.waiting });
     this.#turns.forgetRested();
     this.#admit(taken);
     return taken.length > 0;
@@ -207,14 +208,19 @@ export class Worker {
       if (!holdsSlot) return;
       holdsSlot = false;
       this.#freeSlots += 1;
-      if (turn) turn.end(hasMore);
-      else this.#prefetch.observe(performance.now() - startedAtMs);
+      if (!turn) this.#prefetch.observe(performance.now() - startedAtMs);
       this.#startReady();
       this.#bell.ring();
     };
+    const leaveSlot = () => {
+      if (!turn?.leaveSlot()) return false;
+      freeSlot();
+      return true;
+    };
     const options: RunOptions = {
       ...(held ? { held } : {}),
-      ...(turn ? { shouldYield: turn.shouldYield } : {}),
+      // A job that has to run alone waits for the turns without a slot, too.
+      ...(turn ? { shouldYield: () => turn.shouldYield() || this.#makesRoom, leaveSlot } : {}),
       // Slices that wait for their settlement do no work: the more of them, the fewer commits.
       onAdvanced: () => {
         if (this.#running.size < mostUnsettled) freeSlot();
@@ -231,6 +237,7 @@ export class Worker {
       )
       .finally(() => {
         this.#running.delete(running);
+        turn?.end(hasMore);
         freeSlot();
         this.#bell.ring();
       });

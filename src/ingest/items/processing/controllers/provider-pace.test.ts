@@ -239,13 +239,61 @@ test('Retry-After holds back every call until it has passed', () => {
   expect(waitBeforeCall(state, 4_100)).toBe(0);
 });
 
-test('after a round of failures one call at a time finds out whether the provider is back', () => {
-  let state = initialPace(0, bounds);
-  for (let call = 0; call < 4; call += 1) state = callStarted(state, 0);
-  for (let call = 0; call < 4; call += 1)
-    state = callEnded(state, { outcome: 'failed' }, 50, bounds, () => 1);
-  expect(waitBeforeCall(state, 50)).toBe(250);
-  const probing = callStarted(state, 300);
-  expect(waitBeforeCall(probing, 300)).toBe(Number.POSITIVE_INFINITY);
-  expect(waitBeforeCall(callEnded(probing, { outcome: 'success' }, 350, bounds), 350)).toBe(0);
+describe('failures', () => {
+  test('single failures change neither the rate nor how many calls run at once', () => {
+    const run = simulate({
+      seconds: 60,
+      latencyMs: () => 60,
+      answer: (_, random) => ({ outcome: random() < 0.2 ? 'failed' : 'success' }),
+      seed: 3,
+    });
+    const { perSecond } = measure(run, { fromS: 20, toS: 60 });
+    expect(perSecond).toBeGreaterThan(0.75 * (bounds.maxConcurrency / 0.06));
+  });
+
+  test('after a run of failures one call at a time finds out whether the provider is back', () => {
+    let state = initialPace(0, bounds);
+    for (let call = 0; call < 8; call += 1) state = callStarted(state, 0);
+    for (let call = 0; call < 8; call += 1)
+      state = callEnded(state, { outcome: 'failed' }, 50, bounds, () => 1);
+    expect(waitBeforeCall(state, 50)).toBe(500);
+    const probing = callStarted(state, 550);
+    expect(waitBeforeCall(probing, 550)).toBe(Number.POSITIVE_INFINITY);
+    expect(waitBeforeCall(callEnded(probing, { outcome: 'success' }, 600, bounds), 600)).toBe(0);
+  });
+});
+
+describe('a provider that allows 50 calls a second, saves up 50, and breaks 20 % of what it takes', () => {
+  const allowed = 50;
+  test.each([0, 1])('is used at 80 % of that, with Retry-After: %i', (seconds) => {
+    const bucket = tokenBucket({ perSecond: allowed, burst: 50, saysWhen: false });
+    const run = simulate({
+      seconds: 40,
+      latencyMs: (random) => 40 + 40 * random(),
+      answer: (nowMs, random) => {
+        const end = bucket(nowMs, random);
+        if (end.outcome === 'throttled') return { ...end, retryAfterMs: seconds * 1000 };
+        return { outcome: random() < 0.2 ? 'failed' : 'success' };
+      },
+      seed: 11,
+    });
+    const taken = run.ends.filter(({ atMs, outcome }) => outcome !== 'throttled' && atMs >= 20_000).length;
+    expect(taken / 20).toBeGreaterThanOrEqual(0.8 * allowed);
+  });
+});
+
+test('one call in eleven throttled at random, with Retry-After: 1, slows nothing down but the pauses', () => {
+  const run = simulate({
+    seconds: 60,
+    latencyMs: () => 60,
+    answer: (_, random) => {
+      const drawn = random();
+      if (drawn < 0.09) return { outcome: 'throttled', retryAfterMs: 1_000 };
+      return { outcome: drawn < 0.23 ? 'failed' : 'success' };
+    },
+    seed: 5,
+  });
+  // A hundred and twenty rows in under twenty seconds are six a second.
+  expect(measure(run, { fromS: 0, toS: 20 }).perSecond).toBeGreaterThan(9);
+  expect(measure(run, { fromS: 20, toS: 60 }).perSecond).toBeGreaterThan(9);
 });

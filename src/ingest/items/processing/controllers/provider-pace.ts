@@ -1,8 +1,18 @@
-import { clamp, ewma } from '../../../../lib/numbers.ts';
+import { clamp } from '../../../../lib/numbers.ts';
+import {
+  countIn,
+  emptyWindow,
+  isLimit,
+  type PaceWindow,
+  passedSinceLimit,
+  perSecond,
+} from './pace-window.ts';
+import { noThrottling, remember, stillHeld, type ThrottleMemory } from './throttle-memory.ts';
 
 /**
  * How fast one provider (one domain) may be called. Two controls, both AIMD: how many calls run at once, and the delay
- * between two starts. The delay finds a provider's rate: one call at a time can already be too many.
+ * between two starts. The delay finds a provider's rate: one call at a time can already be too many. Only throttling
+ * slows calls down. A failure is the row's, which is tried again; only a run of them shows that the provider is down.
  * Pure: the caller keeps the state, asks `waitBeforeCall`, and reports `callStarted` and `callEnded`.
  */
 export interface PaceBounds {
@@ -29,9 +39,18 @@ export interface PaceState {
   resumeAtMs: number;
   /** Why the pace is what it is, for the log and the console. */
   reason: string;
-  lastStartAtMs: number;
-  troublesInARow: number;
+  /** When the next call is due by the delay alone. */
+  dueAtMs: number;
+  throttledInARow: number;
+  failuresInARow: number;
+  failingSinceMs: number | null;
   backoffLevel: number;
+  /** No limit was met yet: with every round of answers twice as many calls run at once. */
+  isFresh: boolean;
+  /** All answers so far. */
+  answered: number;
+  /** Answers since the last throttled call, and when that was. */
+  clean: { calls: number; sinceMs: number };
   /** Starts per second that the provider let through when it last throttled us. */
   knownRate: number;
   cleanWindows: number;
@@ -39,47 +58,29 @@ export interface PaceState {
   window: PaceWindow;
 }
 
-/** Decisions are made per window of calls: a single response says little. */
-interface PaceWindow {
-  startedAtMs: number;
-  calls: number;
-  throttled: number;
-  failed: number;
-  /** Calls were held back for a while, so the window shows less than the allowed rate. */
-  hadPause: boolean;
-  /** It was the provider that asked for a pause. */
-  hadRetryAfter: boolean;
-  /** Calls that began at the previous rate; what they show is known already. */
-  stale: number;
-}
-
-/** Whether slowing down has helped so far. */
-interface ThrottleMemory {
-  /** Calls per second when the slowing down began; 0 is "not throttled". */
-  startRate: number;
-  /** Windows at about the same rate, combined: a single one is too noisy to compare. */
-  segment: { callRate: number; calls: number; passed: number } | null;
-  /** The share of calls that got through in the previous segment. */
-  passedShare: number | null;
-  /** How often a much lower rate was throttled equally often. */
-  unmoved: number;
-  /** While the rate is held because lowering does not help: the throttled share then, and its average since. */
-  held: { share: number; average: number } | null;
-}
-
-const noThrottling: ThrottleMemory = {
-  startRate: 0,
-  segment: null,
-  passedShare: null,
-  unmoved: 0,
-  held: null,
+const startConcurrency = 8;
+/** After so many calls, a provider without a limit is called more boldly. */
+const freshCalls = 32;
+const windowSize = {
+  calls: 20,
+  minMs: 500,
+  slowCalls: 4,
+  slowMs: 5_000,
+  cleanMs: 1_000,
+  troubles: 8,
+  troubledMs: 100,
 };
-const startConcurrency = 4;
-const windowSize = { calls: 20, minMs: 500, slowCalls: 4, slowMs: 5_000, troubles: 8, troubledMs: 100 };
 const throttledShareLimit = 0.05;
-const failedShareLimit = 0.2;
-const probeAfterTroubles = 4;
+const pausedShareLimit = 0.2;
+/** Shorter pauses are part of the pace; longer ones cost so much that they are worth avoiding one by one. */
+const longPauseMs = 500;
+/** A throttled call after so many others shows that what was saved up is used up. */
+const cleanCalls = 30;
+/** A call that is late, because this process was busy, is made up for within this time. */
+const catchUpMs = 100;
+const probeAfter = { throttled: 4, failures: 8 };
 const backoff = { baseMs: 250, capMs: 5_000 };
+const outage = { minMs: 500, maxMs: 60_000 };
 /** Slower than one start per minute is a matter for Retry-After, not for the delay. */
 const minRate = 1 / 60;
 /** Clean windows, far below the allowed rate, after which the delay is dropped. */
@@ -92,9 +93,14 @@ export function initialPace(nowMs: number, bounds: PaceBounds): PaceState {
     delayMs: 0,
     resumeAtMs: nowMs,
     reason: 'start',
-    lastStartAtMs: Number.NEGATIVE_INFINITY,
-    troublesInARow: 0,
+    dueAtMs: nowMs,
+    throttledInARow: 0,
+    failuresInARow: 0,
+    failingSinceMs: null,
     backoffLevel: 0,
+    isFresh: true,
+    answered: 0,
+    clean: { calls: 0, sinceMs: nowMs },
     knownRate: 0,
     cleanWindows: 0,
     throttling: noThrottling,
@@ -104,14 +110,15 @@ export function initialPace(nowMs: number, bounds: PaceBounds): PaceState {
 
 /** Milliseconds until the next call may start; 0 is now, Infinity is "when a running call has ended". */
 export function waitBeforeCall(state: PaceState, nowMs: number): number {
-  // After several failures in a row, one call at a time checks whether the provider is back.
-  const allowed = isProbing(state) ? 1 : Math.floor(state.concurrency);
+  // While nothing but throttling or failures comes back, one call at a time finds out when that is over.
+  const allowed = isProbing(state) || isFailing(state) ? 1 : Math.floor(state.concurrency);
   if (state.inFlight >= allowed) return Number.POSITIVE_INFINITY;
-  return Math.max(0, state.resumeAtMs - nowMs, state.lastStartAtMs + state.delayMs - nowMs);
+  return Math.max(0, state.resumeAtMs - nowMs, state.dueAtMs - nowMs);
 }
 
 export function callStarted(state: PaceState, nowMs: number): PaceState {
-  return { ...state, inFlight: state.inFlight + 1, lastStartAtMs: nowMs };
+  const dueAtMs = Math.max(state.dueAtMs, nowMs - catchUpMs) + state.delayMs;
+  return { ...state, inFlight: state.inFlight + 1, dueAtMs };
 }
 
 export function callEnded(
@@ -124,40 +131,91 @@ export function callEnded(
   const counted = {
     ...state,
     inFlight: Math.max(0, state.inFlight - 1),
+    ...runsAfter(state, end, nowMs),
     window: countIn(state.window, end, nowMs),
   };
+  const context = { nowMs, random, bounds, clean: state.clean };
+  const wasFull = state.inFlight >= Math.floor(state.concurrency);
   const answered =
     end.outcome === 'success'
-      ? afterSuccess(counted, { wasFull: state.inFlight >= Math.floor(state.concurrency) }, bounds)
-      : afterTrouble(counted, end, { nowMs, random, bounds });
-  return isOver(answered.window, nowMs) ? closeWindow(answered, nowMs) : answered;
+      ? afterSuccess(counted, { wasFull }, bounds)
+      : end.outcome === 'failed'
+        ? afterFailure(counted, context)
+        : afterThrottling(counted, end, context);
+  return isOver(answered, nowMs) ? closeWindow(answered, nowMs) : answered;
+}
+
+/** The provider is down: so many calls in a row have failed that it is no longer chance. */
+export function isFailing({ failuresInARow, concurrency }: PaceState): boolean {
+  return failuresInARow >= Math.max(probeAfter.failures, Math.floor(concurrency));
+}
+
+function runsAfter(state: PaceState, { outcome }: CallEnd, nowMs: number) {
+  const isFailed = outcome === 'failed';
+  const isThrottled = outcome === 'throttled';
+  return {
+    answered: state.answered + 1,
+    failuresInARow: isFailed ? state.failuresInARow + 1 : 0,
+    failingSinceMs: isFailed ? (state.failingSinceMs ?? nowMs) : null,
+    throttledInARow: isThrottled ? state.throttledInARow + 1 : isFailed ? state.throttledInARow : 0,
+    clean: isThrottled ? { calls: 0, sinceMs: nowMs } : { ...state.clean, calls: state.clean.calls + 1 },
+  };
 }
 
 /** Additive increase: one more per round of calls, and only when all that is allowed was in use. */
 function afterSuccess(state: PaceState, { wasFull }: { wasFull: boolean }, bounds: PaceBounds): PaceState {
-  const grown = wasFull ? state.concurrency + 1 / state.concurrency : state.concurrency;
+  const step = state.isFresh && state.answered > freshCalls ? 1 : 1 / state.concurrency;
+  const grown = wasFull ? state.concurrency + step : state.concurrency;
   const concurrency = clamp(grown, { min: 1, max: bounds.maxConcurrency });
-  return { ...state, concurrency, troublesInARow: 0, backoffLevel: 0 };
+  return { ...state, concurrency, backoffLevel: 0 };
 }
 
 interface TroubleContext {
   nowMs: number;
   random: () => number;
   bounds: PaceBounds;
+  /** Before this call. */
+  clean: PaceState['clean'];
 }
 
-function afterTrouble(state: PaceState, end: CallEnd, { nowMs, random, bounds }: TroubleContext): PaceState {
-  const troubled = { ...state, troublesInARow: state.troublesInARow + 1 };
+/** A quarter of the outage so far: its end is noticed soon, and a long one costs few calls. */
+function afterFailure(state: PaceState, { nowMs, random }: TroubleContext): PaceState {
+  // Calls that were on their way when the pause began must not lengthen it.
+  if (!isFailing(state) || nowMs < state.resumeAtMs) return state;
+  const outageMs = nowMs - (state.failingSinceMs ?? nowMs);
+  const fullMs = clamp(outageMs / 4, { min: outage.minMs, max: outage.maxMs });
+  const reason = `${state.failuresInARow} calls in a row have failed`;
+  return pause({ ...state, reason }, nowMs + fullMs * (0.75 + 0.25 * random()));
+}
+
+function afterThrottling(state: PaceState, end: CallEnd, context: TroubleContext): PaceState {
+  const { nowMs, random, bounds } = context;
   if (end.retryAfterMs !== undefined) {
     const waitMs = clamp(end.retryAfterMs, { min: 0, max: bounds.maxRetryAfterMs });
-    const paused = pause(troubled, nowMs + waitMs);
-    return { ...paused, window: { ...paused.window, hadRetryAfter: true } };
+    const untilMs = nowMs + waitMs;
+    const moreMs = waitMs < longPauseMs ? 0 : Math.max(0, untilMs - Math.max(nowMs, state.resumeAtMs));
+    const paused = pause(moreMs > 0 ? metLimit(state, context) : state, untilMs);
+    const askedPauseMs = paused.window.askedPauseMs + moreMs;
+    return { ...paused, window: { ...paused.window, hadRetryAfter: true, askedPauseMs } };
   }
-  // Calls that were on their way when the pause began must not lengthen it.
-  if (!isProbing(troubled) || nowMs < state.resumeAtMs) return troubled;
+  if (!isProbing(state) || nowMs < state.resumeAtMs) return state;
   const fullMs = Math.min(backoff.baseMs * 2 ** state.backoffLevel, backoff.capMs);
   const waitMs = fullMs * (0.5 + 0.5 * random());
-  return pause({ ...troubled, backoffLevel: state.backoffLevel + 1 }, nowMs + waitMs);
+  return pause({ ...state, backoffLevel: state.backoffLevel + 1 }, nowMs + waitMs);
+}
+
+/**
+ * The first throttled call after many others, and a long pause: what the provider had saved up is used up, and the rate
+ * is above its limit. Two in short order say nothing of the kind.
+ */
+function metLimit(state: PaceState, { nowMs, clean }: TroubleContext): PaceState {
+  if (clean.calls < cleanCalls || state.delayMs === 0) return state;
+  const shown = (clean.calls * 1000) / Math.max(1, nowMs - clean.sinceMs);
+  const rate = 1000 / state.delayMs;
+  const lower = clamp(shown, { min: rate * 0.7, max: rate * 0.95 });
+  const reason = `throttled after ${clean.calls} calls`;
+  const slowed = { ...state, knownRate: Math.max(lower, shown), cleanWindows: 0, isFresh: false, reason };
+  return { ...slowed, delayMs: 1000 / lower, window: { ...emptyWindow(nowMs), stale: state.inFlight } };
 }
 
 function pause(state: PaceState, untilMs: number): PaceState {
@@ -166,35 +224,55 @@ function pause(state: PaceState, untilMs: number): PaceState {
 }
 
 /** With many calls at once, a few bad responses in a row are chance; a whole round of them is not. */
-function isProbing({ troublesInARow, concurrency }: PaceState): boolean {
-  return troublesInARow >= Math.max(probeAfterTroubles, Math.floor(concurrency));
+function isProbing({ throttledInARow, concurrency }: PaceState): boolean {
+  return throttledInARow >= Math.max(probeAfter.throttled, Math.floor(concurrency));
 }
 
 function closeWindow(state: PaceState, nowMs: number): PaceState {
-  const { calls, throttled, failed } = state.window;
+  const { calls, throttled, askedPauseMs } = state.window;
   const throttling = stillHeld(state.throttling, state.window);
-  const window = { ...emptyWindow(nowMs), hadPause: state.resumeAtMs > nowMs };
-  const fresh = { ...state, throttling, window };
+  const window = { ...emptyWindow(Math.max(nowMs, askedPauseMs > 0 ? state.resumeAtMs : 0)) };
+  const fresh = { ...state, throttling, window: { ...window, hadPause: state.resumeAtMs > nowMs } };
   if (throttling.held !== null) return fresh;
-  if (throttled / calls > throttledShareLimit) return slowDown(fresh, state.window, nowMs);
-  if (failed / calls > failedShareLimit) {
-    const reason = `${failed} of ${calls} calls failed`;
-    return { ...fresh, concurrency: Math.max(1, state.concurrency / 2), cleanWindows: 0, reason };
-  }
-  return speedUp(fresh, state.window, nowMs);
+  if (throttled / calls <= throttledShareLimit) return speedUp(fresh, state.window, nowMs);
+  if (askedPauseMs > 0 && isLimit(state.window)) return toShownRate(fresh, state.window, nowMs);
+  // Pauses slow calls down already: with them, a few throttled ones need nothing more.
+  if (askedPauseMs > 0 && throttled / calls <= pausedShareLimit) return speedUp(fresh, state.window, nowMs);
+  return slowDown({ ...fresh, isFresh: false }, state.window, nowMs);
+}
+
+/** The provider has shown its rate: what it let through, in all the time that it took, with the pause to come. */
+function toShownRate(state: PaceState, window: PaceWindow, nowMs: number): PaceState {
+  const { calls, throttled, startedAtMs } = window;
+  const passed = calls - throttled;
+  const concurrency = Math.max(1, state.concurrency * 0.7);
+  const reason = `${throttled} of ${calls} calls throttled`;
+  const slowed = { ...state, concurrency, cleanWindows: 0, isFresh: false, reason };
+  // Nothing got through: this shows an outage, not a rate. The pauses take care of it.
+  if (passed === 0) return slowed;
+  const shown = (passed * 1000) / Math.max(1, Math.max(nowMs, state.resumeAtMs) - startedAtMs);
+  const before = state.delayMs === 0 ? Number.POSITIVE_INFINITY : 1000 / state.delayMs;
+  const rate =
+    clamp(shown, { min: before === Number.POSITIVE_INFINITY ? minRate : before / 2, max: before }) * 0.95;
+  return {
+    ...slowed,
+    delayMs: 1000 / Math.max(rate, minRate),
+    knownRate: Math.max(shown, state.knownRate * 0.8),
+    window: { ...state.window, stale: state.inFlight },
+  };
 }
 
 /** Multiplicative decrease, unless a lower rate turns out not to help. */
 function slowDown(state: PaceState, window: PaceWindow, nowMs: number): PaceState {
-  const { calls, throttled, failed } = window;
-  const passed = calls - throttled - failed;
+  const { calls, throttled } = window;
+  const passed = calls - throttled;
   const slowed = { ...state, cleanWindows: 0, reason: `${throttled} of ${calls} calls throttled` };
   // Nothing got through: this shows an outage, not a rate. The pause between probes takes care of it.
   if (passed === 0) return { ...slowed, concurrency: Math.max(1, state.concurrency / 2) };
 
   const throttling = remember(state.throttling, window, nowMs);
   if (throttling.held !== null) return holdRate({ ...slowed, throttling });
-  const throughput = perSecond(passed, window, nowMs);
+  const throughput = Math.min(perSecond(passed, window, nowMs), passedSinceLimit(window, nowMs));
   const factor = decreaseFactor(window);
   // If the delay already limits us, the number of concurrent calls is not the problem.
   const concurrencyFactor = state.delayMs === 0 || factor < 0.8 ? 0.7 : 0.95;
@@ -226,57 +304,11 @@ function decreaseFactor({ calls, throttled, hadPause }: PaceWindow): number {
   return clamp(passedShare, { min: 0.85, max: 0.95 });
 }
 
-/** Adds the window to its segment, or ends the segment when the rate has become much lower. */
-function remember(memory: ThrottleMemory, window: PaceWindow, nowMs: number): ThrottleMemory {
-  const { calls, throttled, failed, hadPause } = window;
-  const passed = calls - throttled - failed;
-  const callRate = perSecond(calls, window, nowMs);
-  const { segment } = memory;
-  const begun = { callRate, calls, passed };
-  if (segment === null) return { ...memory, startRate: callRate, segment: begun };
-  if (callRate > segment.callRate * 0.6) {
-    return {
-      ...memory,
-      segment: { ...segment, calls: segment.calls + calls, passed: segment.passed + passed },
-    };
-  }
-  const passedShare = segment.passed / segment.calls;
-  const unmoved = memory.unmoved + evidence(memory.passedShare, passedShare, hadPause);
-  const share = 1 - passedShare;
-  return {
-    ...memory,
-    segment: begun,
-    passedShare,
-    unmoved: Math.max(0, unmoved),
-    held: unmoved >= 2 ? { share, average: share } : null,
-  };
-}
-
-/**
- * A real limit lets twice the share through at half the rate. A provider that lets the same share of ever fewer calls
- * through throttles at random, and going slower still would only cost throughput. Less than before is no sign of
- * either: a burst allowance was used up. Pauses set the pace too, so they halve the evidence.
- */
-function evidence(before: number | null, now: number, hadPause: boolean): number {
-  if (before === null || now < before * 0.7) return 0;
-  if (now > before * 1.3) return -1;
-  return hadPause ? 0.5 : 1;
-}
-
 /** Undoes most of the slowdown that did not help. */
 function holdRate(state: PaceState): PaceState {
   const reason = `${state.reason}, no fewer when called more slowly`;
   const rate = Math.max(1000 / state.delayMs, state.throttling.startRate * 0.5);
   return { ...state, delayMs: 1000 / rate, knownRate: Math.max(state.knownRate, rate), reason };
-}
-
-/** Small windows are noisy, so the share has to change over several of them before the rate moves again. */
-function stillHeld(memory: ThrottleMemory, { calls, throttled }: PaceWindow): ThrottleMemory {
-  if (memory.held === null) return memory;
-  const { share } = memory.held;
-  const average = ewma(memory.held.average, throttled / calls, calls / (calls + 60));
-  const isSame = average > share * 0.4 && average < share + 0.4;
-  return isSame ? { ...memory, held: { share, average } } : noThrottling;
 }
 
 /** Additive increase of the rate, in larger steps the longer all goes well; fast while far below the known rate. */
@@ -292,40 +324,18 @@ function speedUp(state: PaceState, window: PaceWindow, nowMs: number): PaceState
   }
   const careful = state.knownRate * 0.8;
   // The known rate is out of date after so many increases without meeting a limit.
-  const step = cleanWindows > 6 ? rate * 0.25 : state.knownRate * 0.03 * cleanWindows;
+  const step = cleanWindows > 4 ? rate * 0.25 : state.knownRate * 0.03 * cleanWindows;
   const raised = rate < careful ? Math.min(rate * 1.5, careful) : rate + step;
   return { ...clean, delayMs: 1000 / raised, reason: `${raised.toFixed(1)} calls per second, growing` };
 }
 
-function countIn(window: PaceWindow, { outcome }: CallEnd, nowMs: number): PaceWindow {
-  if (window.stale > 0) return { ...window, startedAtMs: nowMs, stale: window.stale - 1 };
-  return {
-    ...window,
-    calls: window.calls + 1,
-    throttled: window.throttled + (outcome === 'throttled' ? 1 : 0),
-    failed: window.failed + (outcome === 'failed' ? 1 : 0),
-  };
-}
-
-function isOver({ startedAtMs, calls, throttled, failed }: PaceWindow, nowMs: number): boolean {
+function isOver({ window, inFlight, resumeAtMs }: PaceState, nowMs: number): boolean {
+  const { startedAtMs, calls, throttled, askedPauseMs } = window;
   const tookMs = nowMs - startedAtMs;
-  if (throttled + failed >= windowSize.troubles && tookMs >= windowSize.troubledMs) return true;
+  // All that was on its way when the provider asked for a pause has come back.
+  if (throttled >= 2 && askedPauseMs > 0 && resumeAtMs > nowMs && inFlight === 0) return true;
+  if (throttled >= windowSize.troubles && tookMs >= windowSize.troubledMs) return true;
   if (calls >= windowSize.calls && tookMs >= windowSize.minMs) return true;
-  return calls >= windowSize.slowCalls && tookMs >= windowSize.slowMs;
-}
-
-function emptyWindow(nowMs: number): PaceWindow {
-  return {
-    startedAtMs: nowMs,
-    calls: 0,
-    throttled: 0,
-    failed: 0,
-    hadPause: false,
-    hadRetryAfter: false,
-    stale: 0,
-  };
-}
-
-function perSecond(calls: number, { startedAtMs }: PaceWindow, nowMs: number): number {
-  return (calls * 1000) / Math.max(1, nowMs - startedAtMs);
+  if (throttled === 0 && calls >= windowSize.slowCalls && tookMs >= windowSize.cleanMs) return true;
+  return calls >= windowSize.slowCalls && tookMs - askedPauseMs >= windowSize.slowMs;
 }

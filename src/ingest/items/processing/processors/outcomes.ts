@@ -50,10 +50,23 @@ export function isStopped(error: unknown, { signal }: { signal: AbortSignal }): 
   return signal.aborted || error instanceof CallNotBegun;
 }
 
-/** Errors of this worker rather than of an item: they end the whole slice. */
+/** Errors of this worker rather than of an item: they use no attempt and change no strategy. */
+export function isOurTrouble(error: unknown): boolean {
+  if (error instanceof CallNotBegun) return true;
+  return isSluiceError(error) && ourTroubles.has(error.code);
+}
+
+/** Not a query that takes too long: that may well be because of the row. */
+const ourTroubles = new Set([
+  'lease_lost',
+  'database_unavailable',
+  'commit_unknown',
+  'write_conflict',
+  'tenant_not_signed',
+  'files_unavailable',
+]);
+
+/** Errors of this worker that end the whole slice. */
 export function endsSlice(error: unknown): boolean {
-  return (
-    isSluiceError(error) &&
-    ['lease_lost', 'database_unavailable', 'commit_unknown', 'files_unavailable'].includes(error.code)
-  );
+  return isOurTrouble(error) && !(error instanceof CallNotBegun);
 }

@@ -87,6 +87,11 @@ export interface Processor {
   validateOptions(options: unknown): unknown;
   /** How many items it processes together. Default: depends on the provider's pace. */
   readonly itemsAtOnce?: number;
+  /**
+   * For a processor whose time goes to calls: how many items one call takes. Then `process` gets as many, many run side
+   * by side, and while they wait their job takes no slot of the worker.
+   */
+  itemsPerCall?(options: unknown): number;
   /** The secrets that the options name, and every address that they would be sent to. */
   readonly secrets?: (options: unknown) => WantedSecret[];
   /** When a job is created: throws for problems with the options that only the database can know. */

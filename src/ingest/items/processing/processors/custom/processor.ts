@@ -13,6 +13,8 @@ export function toProcessor(definition: unknown): Processor {
     name,
     isPure,
     ...(definition.provider ? { provider: (options) => String(definition.provider?.(read(options))) } : {}),
+    // A row for itself, so that its answer is kept as soon as it is there.
+    ...(definition.processItem && !isPure ? { itemsPerCall: () => 1 } : {}),
     ...(definition.normalize ? { normalize: (input) => definition.normalize?.(input) } : {}),
     // Stored as given: what a schema turned them into (a date, a set) would not survive as JSON.
     validateOptions: (options) => {

@@ -19,6 +19,7 @@ export const httpProcessor: Processor = {
   provider: (options) => providerOf(parseHttpOptions(options).request),
   validateOptions: parseHttpOptions,
   secrets: (options) => secretsIn(parseHttpOptions(options)),
+  itemsPerCall: (options) => parseHttpOptions(options).batch?.size ?? 1,
   process: (items, options, context) => processItems(items, parseHttpOptions(options), context),
 };
 

@@ -1,3 +1,0 @@
-alter table item_jobs
-  drop column notes,
-  drop column mapping;

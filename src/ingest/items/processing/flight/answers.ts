@@ -1,0 +1,200 @@
+import { isSluiceError } from '../../../../lib/errors.ts';
+import { Bell } from '../../../../lib/timing/bell.ts';
+import type { ItemChange, ItemJob } from '../../types.ts';
+import { closeBatch, freshOf } from '../batch.ts';
+import type { HeldLocks } from '../item-locks.ts';
+import {
+  committed,
+  contextFor,
+  endedOf,
+  type Opened,
+  reportOf,
+  type TurnDeps,
+  workedOn,
+} from '../opened-turn.ts';
+import { isOurTrouble } from '../processors/outcomes.ts';
+import type { ProviderCall } from '../processors/types.ts';
+import { changeItems, insertProviderCalls } from '../store.ts';
+
+interface Answer {
+  changes: ItemChange[];
+  calls: ProviderCall[];
+}
+
+/** Answers wait for each other for so long: each commit locks the job's counts. A crash forgets no more than this. */
+const gatherMs = 50;
+const retryMs = { first: 50, most: 1_000 };
+/** An answer is kept for so long while the database is away; by then others have taken its row over. */
+const keepMs = 300_000;
+
+/**
+ * Commits what processors have returned, as it comes. While the database is away, answers are held and committed when
+ * it is back: the lock of a row decides whether its answer still counts, and a COMMIT whose response was lost changes
+ * nothing the second time.
+ */
+export class Answers {
+  readonly #deps: TurnDeps;
+  readonly #opened: Opened;
+  readonly #locks: HeldLocks;
+  readonly #bell = new Bell();
+  readonly #onCommit: () => void;
+  #held: Answer[] = [];
+  #isRunning = true;
+  #loop: Promise<void>;
+  #committedAtMs = 0;
+  #seen = { items: 0, failures: 0, sinceMs: performance.now() };
+  #isStuck = false;
+  #isCommitting = false;
+  /** How many rows have ended, and whether that was all of the job. */
+  processed = 0;
+  isLast = false;
+  /** The job was paused, canceled or erased: no further row is claimed. */
+  isOver = false;
+  /** The job was canceled or erased, and refuses answers. */
+  lost: Error | null = null;
+  /** When the next row that has to be tried again is due. */
+  nextRetryAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(
+    deps: TurnDeps,
+    opened: Opened,
+    { locks, onCommit }: { locks: HeldLocks; onCommit: () => void },
+  ) {
+    this.#deps = deps;
+    this.#opened = opened;
+    this.#locks = locks;
+    this.#onCommit = onCommit;
+    this.#loop = this.#run();
+  }
+
+  /** The database is away, or too busy: no further call may begin until what has come is safe. */
+  get isStuck(): boolean {
+    return this.#isStuck;
+  }
+
+  /** Answers are being committed, or wait for it. */
+  get isBusy(): boolean {
+    return this.#isCommitting || this.#held.length > 0;
+  }
+
+  add(answer: Answer): void {
+    if (answer.changes.length === 0) return;
+    this.#held.push(answer);
+    this.#bell.ring();
+  }
+
+  /** Commits the rest. */
+  async close(): Promise<void> {
+    this.#isRunning = false;
+    this.#bell.ring();
+    await this.#loop;
+    this.#observe([], true);
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      if (this.#held.length === 0) {
+        if (!this.#isRunning) return;
+        await this.#bell.wait(60_000);
+        continue;
+      }
+      const gatherFor = this.#committedAtMs + gatherMs - performance.now();
+      if (this.#isRunning && gatherFor > 0) await new Promise((resolve) => setTimeout(resolve, gatherFor));
+      const answers = this.#held.splice(0);
+      this.#isCommitting = true;
+      await this.#commitSurely(answers);
+      this.#isCommitting = false;
+      this.#committedAtMs = performance.now();
+      this.#onCommit();
+    }
+  }
+
+  async #commitSurely(answers: Answer[]): Promise<void> {
+    const { logger } = this.#deps;
+    const { job, turn } = this.#opened;
+    const untilMs = performance.now() + keepMs;
+    let delayMs = retryMs.first;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#commit(answers, attempt > 1);
+        this.#isStuck = false;
+        return;
+      } catch (error) {
+        const line = {
+          err: error,
+          job_id: job.jobId,
+          correlation_id: turn.job.correlationId,
+          answers: answers.length,
+        };
+        // The job was canceled or erased: nothing is committed for it any more.
+        if (isSluiceError(error) && error.code === 'lease_lost') {
+          this.isOver = true;
+          this.lost = error;
+          logger.info(line, 'answers came too late: the job does not run any more');
+          return;
+        }
+        const mayRetry = isOurTrouble(error) || (isSluiceError(error) && error.kind === 'transient');
+        if (!mayRetry || performance.now() > untilMs || turn.signal.aborted) {
+          this.isOver = true;
+          logger.error(line, 'answers could not be committed; their rows will be tried again');
+          return;
+        }
+        this.#isStuck = true;
+        logger.debug(line, 'answers wait until the database is back');
+        await new Promise((resolve) => setTimeout(resolve, delayMs));
+        delayMs = Math.min(delayMs * 2, retryMs.most);
+      }
+    }
+  }
+
+  async #commit(answers: Answer[], isRepeated: boolean): Promise<void> {
+    const { db, wake } = this.#deps;
+    const { job } = this.#opened;
+    const changes = answers.flatMap((answer) => answer.changes);
+    const calls = answers.flatMap((answer) => answer.calls);
+    const result = await db.transaction(contextFor(job), async (tx) => {
+      const ids = new Set(await changeItems(tx, job, { lockToken: this.#locks.lockToken, changes }));
+      // Missing items were taken over by another worker, which changes and counts them.
+      const kept = changes.filter(({ id }) => ids.has(id));
+      // After a COMMIT whose response was lost, a call that is not needed any more has its row already.
+      const fresh = isRepeated ? calls.filter(({ itemIds }) => itemIds.some((id) => ids.has(id))) : calls;
+      await insertProviderCalls(
+        tx,
+        fresh.map((call) => rowOfCall(job, call)),
+      );
+      const end = { changes: kept, from: 'PROCESSING', fresh: freshOf(kept) } as const;
+      return { kept, ...(await closeBatch(tx, { ...reportOf(this.#deps, this.#opened), ...end })) };
+    });
+    const { kept } = result;
+    committed(this.#deps, this.#opened, { kept, late: isRepeated ? 0 : changes.length - kept.length });
+    this.processed += endedOf(kept);
+    this.isLast = result.isLast;
+    if (result.isLast || result.status !== 'running') this.isOver = true;
+    this.#noteRetries(kept);
+    this.#observe(changes);
+    if (endedOf(kept) > 0) wake.announce('events');
+  }
+
+  #noteRetries(kept: readonly ItemChange[]): void {
+    const now = performance.now();
+    for (const { status, delayMs } of kept) {
+      if (status === 'PENDING') this.nextRetryAtMs = Math.min(this.nextRetryAtMs, now + (delayMs ?? 0));
+    }
+  }
+
+  /** The claim's size follows many rows at a time: of a few, one failure would be a spike. */
+  #observe(changes: readonly ItemChange[], isEnd = false): void {
+    const seen = this.#seen;
+    seen.items += workedOn(changes);
+    seen.failures += changes.filter(({ retryClass }) => retryClass === 'transient').length;
+    const elapsedMs = performance.now() - seen.sinceMs;
+    if (seen.items === 0 || (seen.items < 20 && elapsedMs < 1_000 && !isEnd)) return;
+    this.#deps.pacing.observe(this.#opened.job.jobId, { ...seen, elapsedMs });
+    this.#seen = { items: 0, failures: 0, sinceMs: performance.now() };
+  }
+}
+
+function rowOfCall(job: ItemJob, call: ProviderCall) {
+  const { tenantId, jobId, userId } = job;
+  return { tenantId, jobId, userId, ...call, tookMs: Math.round(call.tookMs), error: call.error ?? null };
+}

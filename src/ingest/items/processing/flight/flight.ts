@@ -1,0 +1,258 @@
+import { parkJob } from '../../../../kernel/jobs/shared/shared-store.ts';
+import type { TurnResult } from '../../../../kernel/jobs/types.ts';
+import { isSluiceError } from '../../../../lib/errors.ts';
+import { newId } from '../../../../lib/ids.ts';
+import { clamp } from '../../../../lib/numbers.ts';
+import { Bell } from '../../../../lib/timing/bell.ts';
+import type { ClaimedItem, ItemChange } from '../../types.ts';
+import { maxParkMs, parkUntilDue } from '../batch.ts';
+import { type HeldLocks, holdOn, renewWhileWorking } from '../item-locks.ts';
+import { type JobWatch, watchJob } from '../job-watch.ts';
+import { changesOf, contextFor, contextOf, type Opened, reportOf, type TurnDeps } from '../opened-turn.ts';
+import { givenBack } from '../outcomes.ts';
+import type { ProviderWait } from '../pacing.ts';
+import { fitting } from '../processing.ts';
+import { CallNotBegun, isOurTrouble } from '../processors/outcomes.ts';
+import type { ProviderCall } from '../processors/types.ts';
+import { noteJobWait } from '../store.ts';
+import { Answers } from './answers.ts';
+import { claimRows } from './claims.ts';
+
+/** A turn that holds no slot may last so long; then it makes room for those that have none. */
+const waitingTurnMs = 60_000;
+/** For a shorter wait, a turn keeps its rows. */
+const shortWaitMs = 2_000;
+/** What happened when rows were claimed is looked at this often at least. */
+const lookMs = 1_000;
+const troubleDelayMs = 500;
+/** Between two rows that are claimed alone, others have their time. */
+const betweenAloneMs = 1_000;
+
+/**
+ * One turn of a job whose rows are worked on outside of any transaction. Rows are claimed as the provider can take
+ * them, calls run side by side, and answers are committed as they come: nothing waits for the slowest of a batch.
+ */
+export class Flight {
+  readonly #deps: TurnDeps;
+  readonly #opened: Opened;
+  readonly #locks: HeldLocks;
+  readonly #answers: Answers;
+  readonly #watch: JobWatch;
+  readonly #bell = new Bell();
+  readonly #size: number;
+  readonly #untilMs: number;
+  readonly #isByCall: boolean;
+  #queue: ClaimedItem[] = [];
+  #open = 0;
+  #claimAtMs = 0;
+  #isDry = false;
+  #hasCrashed = false;
+  #aloneAtMs = performance.now() - betweenAloneMs;
+  #wait: ProviderWait | null = null;
+
+  constructor(deps: TurnDeps, opened: Opened) {
+    const { job, processor, options, turn, provider } = opened;
+    this.#deps = deps;
+    this.#opened = opened;
+    this.#isByCall = processor.itemsPerCall !== undefined;
+    this.#size = processor.itemsPerCall?.(options) ?? processor.itemsAtOnce ?? provider.concurrency * 4;
+    const holdsSlot = !this.#isByCall || turn.leaveSlot?.() !== true;
+    this.#untilMs = performance.now() + (holdsSlot ? deps.bounds.targetSliceMs : waitingTurnMs);
+    const { lockMs } = deps.pacing.claimOf(job.jobId);
+    this.#locks = { lockToken: newId(), lockMs, renewal: { atMs: 0 } };
+    this.#answers = new Answers(deps, opened, { locks: this.#locks, onCommit: () => this.#bell.ring() });
+    this.#watch = watchJob(deps, opened);
+  }
+
+  async run(): Promise<TurnResult> {
+    const { provider } = this.#opened;
+    const stopRenewing = renewWhileWorking(this.#deps, this.#opened, this.#locks);
+    const stopListening = provider.onChange(() => this.#bell.ring());
+    try {
+      while (!this.#mustEnd()) {
+        if (this.#needsRows()) await this.#claim();
+        this.#start();
+        if (this.#isDone()) break;
+        await this.#bell.wait(this.#waitMs());
+      }
+    } finally {
+      stopListening();
+      await this.#land();
+      stopRenewing();
+      this.#watch.stop();
+    }
+    return this.#result();
+  }
+
+  #mustEnd(): boolean {
+    const { turn, provider } = this.#opened;
+    const { signal, ending } = this.#watch;
+    if (signal.aborted || ending.aborted || turn.shouldYield() || this.#answers.isOver) return true;
+    if (performance.now() > this.#untilMs) return true;
+    const { wait } = provider;
+    // Rows and a place among the turns are not held for a provider that will not be called for a while.
+    this.#wait = this.#isByCall && wait !== null && wait.waitMs > shortWaitMs ? wait : null;
+    return this.#wait !== null;
+  }
+
+  #needsRows(): boolean {
+    const now = performance.now();
+    if (this.#answers.isStuck || now < Math.min(this.#claimAtMs, this.#answers.nextRetryAtMs)) return false;
+    if (this.#wantsAlone()) return this.#open === 0 && this.#queue.length === 0;
+    return this.#queue.length < Math.max(this.#size, this.#wanted() / 2);
+  }
+
+  #wantsAlone(): boolean {
+    return this.#hasCrashed && performance.now() > this.#aloneAtMs + betweenAloneMs;
+  }
+
+  /**
+   * Of calls, what can be started within about a second: rows that are claimed earlier would only be locked for longer.
+   * Failures make no difference there, because the provider's pace and its breaker see to them.
+   */
+  #wanted(): number {
+    const { provider, job } = this.#opened;
+    const { items, pressureFactor } = this.#deps.pacing.claimOf(job.jobId);
+    if (!this.#isByCall) return items;
+    const { claimMin, claimMax } = this.#deps.bounds;
+    const soon = Math.ceil(provider.perSecond * pressureFactor) * this.#size;
+    return Math.max(this.#size, clamp(soon, { min: claimMin, max: claimMax }));
+  }
+
+  get #spacingMs(): number {
+    return this.#isByCall ? 0 : this.#deps.pacing.claimOf(this.#opened.job.jobId).spacingMs;
+  }
+
+  async #claim(): Promise<void> {
+    const alone = this.#wantsAlone();
+    const limit = Math.max(1, this.#wanted() - this.#queue.length);
+    this.#answers.nextRetryAtMs = Number.POSITIVE_INFINITY;
+    try {
+      const { items, hasCrashed } = await claimRows(this.#deps, this.#opened, {
+        locks: this.#locks,
+        limit,
+        alone,
+      });
+      this.#queue.push(...items);
+      this.#hasCrashed = hasCrashed;
+      if (alone) this.#aloneAtMs = performance.now();
+      this.#isDry = items.length === 0 || (!alone && items.length < limit);
+      if (this.#isDry && hasCrashed && !alone) this.#aloneAtMs = 0;
+      this.#claimAtMs = performance.now() + (this.#isDry ? lookMs : Math.min(this.#spacingMs, maxParkMs));
+    } catch (error) {
+      if (isSluiceError(error) && error.code === 'lease_lost') throw error;
+      if (!isOurTrouble(error)) throw error;
+      // Nothing is lost: what was claimed before goes on.
+      this.#claimAtMs = performance.now() + troubleDelayMs;
+    }
+  }
+
+  #start(): void {
+    const alone = this.#wantsAlone() || this.#queue.some(({ crashes }) => crashes > 0);
+    while (this.#queue.length > 0 && this.#room() > 0 && !this.#answers.isStuck) {
+      if (alone && this.#open > 0) return;
+      void this.#runUnit(this.#takeUnit());
+      if (!this.#isByCall) return;
+    }
+  }
+
+  #room(): number {
+    return this.#isByCall ? this.#opened.provider.room : 1 - this.#open;
+  }
+
+  /** Rows that are asked for in one way: those of another strategy need a call of their own. */
+  #takeUnit(): ClaimedItem[] {
+    const strategy = this.#queue[0]?.strategy;
+    const chosen = this.#isByCall ? this.#queue.filter((item) => item.strategy === strategy) : this.#queue;
+    const unit = fitting(chosen.slice(0, this.#size));
+    const taken = new Set(unit);
+    this.#queue = this.#queue.filter((item) => !taken.has(item));
+    return unit;
+  }
+
+  async #runUnit(items: ClaimedItem[]): Promise<void> {
+    this.#open += 1;
+    const expected = this.#opened.provider.expect();
+    const calls: ProviderCall[] = [];
+    const context = contextOf(this.#deps, this.#opened, {
+      log: (call) => void calls.push(call),
+      assertHeld: () => this.#assertHeld(),
+      signal: this.#watch.signal,
+      ending: this.#watch.ending,
+      onTurn: () => expected.begun(),
+    });
+    let changes: ItemChange[];
+    try {
+      changes = await changesOf(this.#deps, this.#opened, { items, context });
+    } catch (error) {
+      changes = this.#withoutFault(items, error);
+    }
+    expected.begun();
+    this.#open -= 1;
+    this.#answers.add({ changes, calls });
+    this.#bell.ring();
+  }
+
+  #withoutFault(items: ClaimedItem[], error: unknown): ItemChange[] {
+    const { job, turn } = this.#opened;
+    if (!(error instanceof CallNotBegun) && !this.#watch.signal.aborted) {
+      const line = { err: error, job_id: job.jobId, correlation_id: turn.job.correlationId };
+      this.#deps.logger.warn(line, 'rows are given back: the trouble is not theirs');
+    }
+    const wait = error instanceof CallNotBegun ? null : { delayMs: troubleDelayMs, waitingFor: null };
+    return items.map((item) => givenBack(item, wait));
+  }
+
+  /** Before every outside call. */
+  async #assertHeld(): Promise<void> {
+    if (this.#opened.turn.shouldYield() && !this.#watch.signal.aborted) throw new CallNotBegun();
+    await holdOn(this.#deps, this.#opened, this.#locks);
+  }
+
+  #isDone(): boolean {
+    if (this.#open > 0 || this.#queue.length > 0 || this.#answers.isBusy) return false;
+    if (!this.#isDry || this.#hasCrashed) return false;
+    return this.#answers.nextRetryAtMs - performance.now() > lookMs;
+  }
+
+  #waitMs(): number {
+    const now = performance.now();
+    const startsInMs = this.#queue.length > 0 ? this.#opened.provider.startsInMs : lookMs;
+    const claimInMs = Math.min(this.#answers.nextRetryAtMs, this.#claimAtMs) - now;
+    return Math.max(1, Math.min(lookMs, startsInMs, claimInMs > 0 ? claimInMs : lookMs));
+  }
+
+  /** No further call begins; those that run are waited for, and what was not begun is given back. */
+  async #land(): Promise<void> {
+    const left = this.#queue.splice(0);
+    const wait = this.#wait && { delayMs: Math.round(this.#wait.waitMs), waitingFor: this.#wait.waitingFor };
+    this.#answers.add({ changes: left.map((item) => givenBack(item, wait)), calls: [] });
+    while (this.#open > 0) await this.#bell.wait(lookMs);
+    await this.#answers.close();
+  }
+
+  async #result(): Promise<TurnResult> {
+    const { processed, isLast, isOver } = this.#answers;
+    const { job, turn } = this.#opened;
+    if (this.#answers.lost !== null) throw this.#answers.lost;
+    if (isLast) return { processed, state: 'finished' };
+    if (this.#wait !== null) return this.#park(Math.min(this.#wait.waitMs, maxParkMs), this.#wait);
+    if (isOver) return { processed, state: 'idle' };
+    // While many items fail, the next claim waits.
+    if (this.#spacingMs > 0 && !this.#isDry) return this.#park(Math.min(this.#spacingMs, maxParkMs));
+    const hasMore = !this.#isDry || this.#answers.nextRetryAtMs <= performance.now();
+    if (turn.shouldYield() || hasMore) return { processed, state: 'more' };
+    const report = reportOf(this.#deps, this.#opened);
+    const state = await this.#deps.db.transaction(contextFor(job), (tx) => parkUntilDue(tx, report));
+    return { processed, state };
+  }
+
+  async #park(delayMs: number, wait: ProviderWait | null = null): Promise<TurnResult> {
+    const { job } = this.#opened;
+    await this.#deps.db.tenant(job.tenantId, async (tx) => {
+      if (wait !== null) await noteJobWait(tx, job, wait);
+      await parkJob(tx, job, delayMs);
+    });
+    return { processed: this.#answers.processed, state: 'idle' };
+  }
+}
