@@ -380,6 +380,20 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.count_running_syncs(p_workspace text, OUT total bigint, OUT in_workspace bigint)
+ RETURNS record
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  select count(*), count(*) filter (where c.airbyte_workspace_id = p_workspace)
+    from only ingestion_jobs j
+    left join connectors c on c.tenant_id = j.tenant_id and c.connector_id = j.connector_id
+   where j.pipeline = 'sync'
+     and j.status = 'running'
+     and (j.run_id is not null or j.stage = 'triggering')
+$function$;
+
 CREATE OR REPLACE FUNCTION public.current_tenant()
  RETURNS text
  LANGUAGE plpgsql
@@ -2483,7 +2497,10 @@ create table public.connectors (
   last_notice jsonb,
   created_by text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
-  updated_at timestamp with time zone default clock_timestamp() not null
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  cron text,
+  time_zone text default 'UTC'::text not null,
+  airbyte_workspace_id text
 );
 
 create table public.crawl_frontier (
@@ -2795,6 +2812,8 @@ create table public.item_jobs (
   unreported jsonb default '{}'::jsonb not null,
   reported_at timestamp with time zone,
   user_role text,
+  notes jsonb default '[]'::jsonb not null,
+  mapping jsonb,
   waiting_for text,
   waiting_until timestamp with time zone
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=100, fillfactor=50);
@@ -3360,9 +3379,13 @@ alter table public.connectors add constraint connectors_pkey PRIMARY KEY (tenant
 
 alter table public.connectors add constraint connectors_airbyte_connection_id_check CHECK (((length(airbyte_connection_id) >= 1) AND (length(airbyte_connection_id) <= 200)));
 
+alter table public.connectors add constraint connectors_airbyte_workspace_id_check CHECK ((length(airbyte_workspace_id) <= 200));
+
 alter table public.connectors add constraint connectors_cadence_hours_check CHECK ((cadence_hours > (0)::double precision));
 
 alter table public.connectors add constraint connectors_connector_id_check CHECK (((length(connector_id) >= 1) AND (length(connector_id) <= 200)));
+
+alter table public.connectors add constraint connectors_cron_check CHECK ((length(cron) <= 200));
 
 alter table public.connectors add constraint connectors_external_account_id_check CHECK (((length(external_account_id) >= 1) AND (length(external_account_id) <= 200)));
 
@@ -3373,6 +3396,8 @@ alter table public.connectors add constraint connectors_min_interval_seconds_che
 alter table public.connectors add constraint connectors_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)));
 
 alter table public.connectors add constraint connectors_on_active_sync_check CHECK ((on_active_sync = ANY (ARRAY['adopt'::text, 'fail'::text, 'skip'::text])));
+
+alter table public.connectors add constraint connectors_time_zone_check CHECK ((length(time_zone) <= 100));
 
 alter table public.connectors add constraint connectors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
@@ -4798,6 +4823,9 @@ grant execute on function public.copy_frontier_to_new() to public;
 grant execute on function public.copy_frontier_to_old() to public;
 
 grant execute on function public.count_leases(text,timestamp with time zone,integer) to public;
+
+revoke execute on function public.count_running_syncs(text) from public;
+grant execute on function public.count_running_syncs(text) to sluice_tenant;
 
 grant execute on function public.current_tenant() to public;
 

@@ -39,7 +39,7 @@ export const brokenFiles: Record<string, Refused> = {
     detail: /Row 20001 \(line 20002\), column 2 opens a quote/,
   },
   'a row with too few cells, after 20,000 good rows': {
-    sent: () => form(file(`${manyRows}3\n`)),
+    sent: () => form(field('strict', 'true'), file(`${manyRows}3\n`)),
     status: 422,
     code: 'ragged_row',
     detail: /Row 20001 .* has 1 cells, but the header has 2/,
@@ -81,7 +81,7 @@ export const brokenFiles: Record<string, Refused> = {
     detail: /Row 1 \(line 1\), column "a"/,
   },
   'bytes that are not UTF-8': {
-    sent: () => form(file(Buffer.from('a\nM\xfcnchen\n', 'latin1'))),
+    sent: () => form(field('strict', 'true'), file(Buffer.from('a\nM\xfcnchen\n', 'latin1'))),
     status: 422,
     code: 'invalid_encoding',
     detail: /byte/,
@@ -129,7 +129,7 @@ export const brokenFiles: Record<string, Refused> = {
     detail: /more than 1000 columns/,
   },
   'two columns of one name': {
-    sent: () => form(file('sku,title,sku\n1,2,3\n')),
+    sent: () => form(field('strict', 'true'), file('sku,title,sku\n1,2,3\n')),
     status: 422,
     code: 'duplicate_header',
     detail: /Columns 1 and 3 .*"sku"/,

@@ -9,7 +9,8 @@ type Source = string | Uint8Array | CountedStream;
 export async function readRows(source: Source, options: OpenRowsOptions = {}) {
   const reader = await openRows(streamOf(source), options);
   const rows = await readAll(reader);
-  return { rows, columns: reader.columns, format: reader.format, delimiter: reader.delimiter };
+  const { columns, format, delimiter, layout, notes } = reader;
+  return { rows, columns, format, delimiter, layout, notes };
 }
 
 /** The JSON text of all rows; closes the reader. */

@@ -59,7 +59,7 @@ const sheets = [
 const book = workbookOf({ sheets, strings: '<si><t>A-1</t></si>', formats: ['yyyy-mm-dd'] });
 const products = [
   { sku: 'A-1', title: '=1+1', price: 19.99, added: '2024-02-29' },
-  { sku: '0012', title: null, price: null, added: null },
+  { sku: '0012', title: null, price: '#N/A', added: null },
 ];
 
 test('a workbook becomes a job, its values keep their types, and a sheet can be chosen', async () => {

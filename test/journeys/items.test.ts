@@ -119,7 +119,7 @@ test('rows go in, are processed, and come out identical through grid, CSV and ke
 
 test('a bad file leaves nothing behind', async () => {
   const tenantId = await newTenant(database);
-  for (const csv of ['', 'a,b\n', 'a,a\n1,2\n', `a,b\n${'1,2\n'.repeat(100_000)}1\n`, 'a,b\n"1,2\n']) {
+  for (const csv of ['', 'a,b\n', 'a\0,b\n1,2\n', `a,b\n${'1,2\n'.repeat(100_000)}1,\0\n`, 'a,b\n"1,2\n']) {
     const { status, body } = await post({ tenantId }, { csv });
     expect(status).toBeGreaterThanOrEqual(400);
     expect(status).toBeLessThan(500);

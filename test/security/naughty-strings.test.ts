@@ -115,6 +115,10 @@ const places: Record<string, Place> = {
   'PATCH /api/connectors/:connector_id /name': changed('name'),
   'PATCH /api/connectors/:connector_id /external_account_id': changed('external_account_id'),
   'PATCH /api/connectors/:connector_id /on_active_sync': { ...word, params: newConnector },
+  'PATCH /api/connectors/:connector_id /cron': { ...word, params: newConnector },
+  'PATCH /api/connectors/:connector_id /time_zone': { ...word, params: newConnector },
+  'POST /api/connectors/preview /cron': word,
+  'POST /api/connectors/preview /time_zone': word,
   'POST /api/connectors/:connector_id/sync /correlation_id': {
     back: ({ told }) => correlationOf(told.body.job_id),
     params: newConnector,
@@ -158,6 +162,8 @@ function connectorPlaces(route: string, prefix: string): Record<string, Place> {
       { params, back: async (sent: Sent) => madeField(made(sent), name) },
     ]),
     [`${route} ${prefix}/airbyte_connection_id`, word],
+    [`${route} ${prefix}/cron`, word],
+    [`${route} ${prefix}/time_zone`, word],
     [`${route} ${prefix}/on_active_sync`, word],
   ]);
 }

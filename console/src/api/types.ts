@@ -256,6 +256,8 @@ export interface Connector {
   /** The effective one: as configured, but never below the plan’s minimum */
   cadence_hours: number;
   configured_cadence_hours: number | null;
+  cron: string | null;
+  time_zone: string;
   min_interval_seconds: number | null;
   on_active_sync: 'adopt' | 'fail' | 'skip';
   next_sync_at: string | null;
@@ -263,6 +265,8 @@ export interface Connector {
     job_id: string;
     status: string;
     finished_at: string | null;
+    error_message: string | null;
+    waiting_for: string | null;
   } | null;
   created_by: string;
   created_at: string;
@@ -383,6 +387,8 @@ export interface EnrolledConnector {
   /** The effective one: as configured, but never below the plan’s minimum */
   cadence_hours: number;
   configured_cadence_hours: number | null;
+  cron: string | null;
+  time_zone: string;
   min_interval_seconds: number | null;
   on_active_sync: 'adopt' | 'fail' | 'skip';
   next_sync_at: string | null;
@@ -390,6 +396,8 @@ export interface EnrolledConnector {
     job_id: string;
     status: string;
     finished_at: string | null;
+    error_message: string | null;
+    waiting_for: string | null;
   } | null;
   created_by: string;
   created_at: string;
@@ -413,6 +421,27 @@ export interface Event {
   data: Record<string, unknown>;
   tenantid: string;
   correlationid?: string;
+}
+
+export interface FilePreview {
+  fileName: string | null;
+  format: string;
+  delimiter: string | null;
+  encoding: string | null;
+  headerLine: number | null;
+  sheet: string | null;
+  sheets: string[];
+  rowCount: number;
+  fileColumns: string[] | null;
+  columns: {
+    name: string;
+    type: 'empty' | 'boolean' | 'integer' | 'number' | 'date' | 'url' | 'email' | 'text';
+    filled: number;
+    samples: string[];
+  }[];
+  notes: RowNote[];
+  /** The first 20 rows, as the job would store them */
+  rows: Record<string, unknown>[];
 }
 
 export interface IngestionHandoff {
@@ -743,6 +772,10 @@ export interface ReprocessedJob {
     NOT_FOUND: number;
     SKIPPED: number;
   };
+  /** What was repaired while the file was read, with the first places of each */
+  notes: RowNote[];
+  /** File column → column of the job, or null if it was left out */
+  mapping: Record<string, string | null> | null;
   /** What the controllers decided last, and why */
   controllers: {
     ingest?: {
@@ -762,6 +795,17 @@ export interface ReprocessedJob {
   reset: number;
   exhausted: number;
   [name: string]: unknown;
+}
+
+export interface RowNote {
+  code: string;
+  message: string;
+  count: number;
+  places: {
+    line: number | null;
+    row: number | null;
+    what: string;
+  }[];
 }
 
 export interface ScrapeReference {
@@ -979,6 +1023,23 @@ export interface Tenant {
   limits: Record<string, number>;
   created_at: string;
   updated_at: string;
+}
+
+export interface TriedRows {
+  processor: string;
+  data: {
+    rowNo: number;
+    status: 'DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED';
+    errorCode: string | null;
+    lastError: string | null;
+    wouldRetry: boolean;
+    calls: {
+      provider: string;
+      [name: string]: unknown;
+    }[];
+    input: Record<string, unknown>;
+    result: unknown;
+  }[];
 }
 
 export interface UndoPreview {
@@ -1447,6 +1508,10 @@ export interface Paths {
         enabled?: boolean;
         /** Null: as often as the plan allows */
         cadence_hours?: number | null;
+        /** Five fields, such as `0 6 * * 1-5`; instead of cadence_hours */
+        cron?: string | null;
+        /** Of cron; UTC unless given */
+        time_zone?: string;
         min_interval_seconds?: number | null;
         on_active_sync?: 'adopt' | 'fail' | 'skip';
         connector_id?: string;
@@ -1484,6 +1549,10 @@ export interface Paths {
           enabled?: boolean;
           /** Null: as often as the plan allows */
           cadence_hours?: number | null;
+          /** Five fields, such as `0 6 * * 1-5`; instead of cadence_hours */
+          cron?: string | null;
+          /** Of cron; UTC unless given */
+          time_zone?: string;
           min_interval_seconds?: number | null;
           on_active_sync?: 'adopt' | 'fail' | 'skip';
           connector_id?: string;
@@ -1500,6 +1569,25 @@ export interface Paths {
           code: string;
           message: string;
         }[];
+      };
+    };
+  };
+  '/api/connectors/preview': {
+    /** The next five syncs of a schedule, before it is saved. Right: `connector.read`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        /** Null: as often as the plan allows */
+        cadence_hours?: number | null;
+        /** Five fields, such as `0 6 * * 1-5`; instead of cadence_hours */
+        cron?: string | null;
+        /** Of cron; UTC unless given */
+        time_zone?: string;
+      };
+      reply: {
+        next_runs: string[];
+        minimum_hours: number;
       };
     };
   };
@@ -1534,6 +1622,10 @@ export interface Paths {
         enabled?: boolean;
         /** Null: as often as the plan allows */
         cadence_hours?: number | null;
+        /** Five fields, such as `0 6 * * 1-5`; instead of cadence_hours */
+        cron?: string | null;
+        /** Of cron; UTC unless given */
+        time_zone?: string;
         min_interval_seconds?: number | null;
         on_active_sync?: 'adopt' | 'fail' | 'skip';
       };
@@ -1957,6 +2049,24 @@ export interface Paths {
       };
     };
   };
+  '/api/items/preview': {
+    /** Read a file of rows as a job would, and show its columns, its first rows and what was repaired. Right: `item.create`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: FilePreview;
+    };
+  };
+  '/api/items/try': {
+    /** Run the first 5 rows of a file through the processor, for real, without making a job. Right: `item.create`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: TriedRows;
+    };
+  };
   '/api/jobs': {
     /** List jobs, newest first. Right: `job.read`. */
     get: {
@@ -1984,6 +2094,7 @@ export interface Paths {
       body: undefined;
       reply: {
         jobId: string;
+        notes?: RowNote[];
       };
     };
   };

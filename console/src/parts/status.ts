@@ -57,6 +57,15 @@ const ofAll: Record<string, [Tone, string]> = {
   dead_letter: ['failed', 'dead letter'],
   success: ['done', 'done'],
   canceled: ['canceled', 'canceled'],
+  // Connectors whose tick has passed.
+  late: ['retry', 'late'],
+  // What a look at Airbyte found.
+  ok: ['done', 'fine'],
+  not_configured: ['queued', 'not configured'],
+  wrong_address: ['failed', 'wrong address'],
+  credentials_refused: ['failed', 'credentials refused'],
+  workspace_unknown: ['failed', 'workspace unknown'],
+  unreachable: ['failed', 'not reachable'],
   // Items.
   pending: ['queued', 'pending'],
   processing: ['running', 'processing'],

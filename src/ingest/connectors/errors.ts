@@ -38,6 +38,10 @@ export const connectorErrors = defineErrors({
     'The plan does not allow this cadence',
     'Use at least the plan’s minimum, leave cadence_hours out, or ask the operator for another plan.',
   ),
+  schedule_invalid: invalid(
+    'The schedule cannot be used',
+    'Use five cron fields (minute, hour, day of month, month, day of week) and a time zone, or cadence_hours.',
+  ),
   enrolment_by_operator: forbidden(
     'Only the operator enrols connections here',
     'Ask the operator to assign the connection with POST /api/connectors/import.',

@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { isUsableId } from '../../kernel/tenancy/types.ts';
 import { toCamelCase } from '../../lib/snake-case.ts';
 import { hasHiddenCharacters, isConnectionId } from './connection-id.ts';
+import { isTimeZone } from './schedule/cron.ts';
 import type { ConnectorWish } from './service.ts';
 import { activeSyncPolicies } from './types.ts';
 
 /** The form of a connector in a request. */
 const id = z.string().min(1).refine(isUsableId, 'must be 1 to 200 characters without control characters');
 /** Reserved: the words have routes of their own, and clients remove dots from a path. */
-const reserved = ['status', 'import', '.', '..'];
+const reserved = ['status', 'import', 'preview', '.', '..'];
 const newId = id.refine((text) => !reserved.includes(text), `must not be ${reserved.join(' or ')}`);
 const connectionId = id
   .refine(
@@ -33,6 +34,20 @@ export const changeFields = {
     .max(8_760)
     .nullable()
     .describe('Null: as often as the plan allows')
+    .optional(),
+  cron: z
+    .string()
+    .min(1)
+    .max(200)
+    .nullable()
+    .describe('Five fields, such as `0 6 * * 1-5`; instead of cadence_hours')
+    .optional(),
+  time_zone: z
+    .string()
+    .min(1)
+    .max(100)
+    .refine(isTimeZone, 'must be a time zone, such as Europe/Berlin or UTC')
+    .describe('Of cron; UTC unless given')
     .optional(),
   min_interval_seconds: z.int().min(0).max(604_800).nullable().optional(),
   on_active_sync: z.enum(activeSyncPolicies).optional(),

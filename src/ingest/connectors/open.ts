@@ -88,7 +88,7 @@ export function hookSecretFrom(configured: string | null, shared: string): strin
 }
 
 type SyncSettings = {
-  [Name in keyof ConnectorConfig as Name extends `sync${string}` ? Name : never]: number;
+  [Name in keyof ConnectorConfig as Name extends `sync${string}` ? Name : never]: ConnectorConfig[Name];
 };
 
 /** Converts settings in seconds and hours into milliseconds. */
@@ -102,6 +102,8 @@ export function syncPolicyOf(config: SyncSettings): { policy: SyncPolicy; coolDo
       deadlineMs: config.syncDeadlineHours * 3_600_000,
       accountLimit: config.syncAccountLimit,
       accountWindowMs: config.syncAccountWindowSeconds * 1000,
+      maxRunning: config.syncMaxRunning,
+      maxRunningPerWorkspace: config.syncMaxRunningPerWorkspace,
     },
     // Half of the first retry, 30 s by default: a single job is never faster than the breaker.
     coolDownMs: Math.max(100, config.syncRetryBaseSeconds * 500),

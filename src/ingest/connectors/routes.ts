@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
+import { listOf, pageOf, pageQuery, pageRequest, problems, timestamp } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
 import type { JobsDeps } from '../../kernel/jobs/dispatch/service.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
@@ -15,6 +15,7 @@ import {
   changeConnector,
   createConnector,
   getConnector,
+  previewSchedule,
   removeConnector,
   syncNow,
 } from './service.ts';
@@ -40,6 +41,7 @@ export function connectorRoutes(deps: ConnectorRouteDeps): RouteModule {
     installCreation(app, deps);
     installReading(app, routeDeps);
     installChanges(app, deps);
+    installPreview(app, deps);
     installSyncNow(app, deps);
     syncRoutes(app, routeDeps);
     connectionRoutes(app, deps, routeDeps);
@@ -69,10 +71,13 @@ function installCreation(app: RouteApp, deps: ConnectorRouteDeps): void {
       assertMayEnrol(deps.enrolment, principal);
       const who = { tenantId: principal.tenantId, createdBy: principal.userId };
       const wish = wishOf(request.body);
-      const warnings = await inspectConnection(deps.client, canonicalConnectionId(wish.airbyteConnectionId));
+      const { warnings, workspaceId } = await inspectConnection(
+        deps.client,
+        canonicalConnectionId(wish.airbyteConnectionId),
+      );
       const render = (made: Connector) => ({ ...renderConnector(made), warnings });
       const keep = request.receipt.keeping(201, render, place);
-      const connector = await createConnector(deps, who, wish, keep);
+      const connector = await createConnector(deps, { ...who, workspaceId }, wish, keep);
       return reply.code(201).headers(place(connector)).send(render(connector));
     },
   });
@@ -154,6 +159,33 @@ function installChanges(app: RouteApp, deps: ConnectorRouteDeps): void {
     handler: async (request, reply) => {
       await removeConnector(deps, keyOf(request));
       return reply.code(204).send(null);
+    },
+  });
+}
+
+function installPreview(app: RouteApp, deps: ConnectorRouteDeps): void {
+  app.route({
+    method: 'POST',
+    url: '/api/connectors/preview',
+    config: { action: 'connector.read' },
+    schema: {
+      tags,
+      summary: 'The next five syncs of a schedule, before it is saved',
+      body: z.strictObject({
+        cadence_hours: changeFields.cadence_hours,
+        cron: changeFields.cron,
+        time_zone: changeFields.time_zone,
+      }),
+      response: {
+        200: z.object({ next_runs: z.array(timestamp), minimum_hours: z.number() }),
+        ...problems(413, 415, 422),
+      },
+    },
+    handler: async (request) => {
+      const { tenantId } = principalOf(request);
+      const { cadence_hours: cadenceHours = null, cron = null, time_zone: timeZone = 'UTC' } = request.body;
+      const { ticks, minimumHours } = await previewSchedule(deps, tenantId, { cadenceHours, cron, timeZone });
+      return { next_runs: ticks.map((tick) => tick.toISOString()), minimum_hours: minimumHours };
     },
   });
 }

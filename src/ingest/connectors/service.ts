@@ -6,7 +6,8 @@ import { newId } from '../../lib/ids.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { canonicalConnectionId } from './connection-id.ts';
 import { connectorErrors } from './errors.ts';
-import { effectiveCadenceHours, jitterMs, replannedTick } from './schedule/schedule.ts';
+import { cronProblem, leastGapMs } from './schedule/cron.ts';
+import { effectiveCadenceHours, jitterMs, previewTicks, replannedTick } from './schedule/schedule.ts';
 import { lockPlanned, saveSchedule } from './schedule/store.ts';
 import {
   deleteConnector,
@@ -25,7 +26,10 @@ import {
   planCadences,
 } from './types.ts';
 
-type Chosen = Pick<Connector, 'enabled' | 'cadenceHours' | 'minIntervalSeconds' | 'onActiveSync'>;
+type Chosen = Pick<
+  Connector,
+  'enabled' | 'cadenceHours' | 'cron' | 'timeZone' | 'minIntervalSeconds' | 'onActiveSync'
+>;
 
 export type ConnectorWish = Pick<Connector, 'name' | 'airbyteConnectionId' | 'externalAccountId'> & {
   [Name in keyof Chosen]?: Chosen[Name] | undefined;
@@ -43,14 +47,14 @@ export function assertMayEnrol(mode: EnrolmentMode, { role }: Principal): void {
 
 export async function createConnector(
   { db }: { db: Database },
-  { tenantId, createdBy }: { tenantId: string; createdBy: string },
+  { tenantId, createdBy, workspaceId }: { tenantId: string; createdBy: string; workspaceId: string | null },
   wish: ConnectorWish,
   beforeCommit?: BeforeCommit<Connector>,
 ): Promise<Connector> {
   const connectorId = wish.connectorId ?? newId();
   return db
     .tenant(tenantId, async (tx) => {
-      await enrol(tx, { tenantId, connectorId }, { ...wish, createdBy });
+      await enrol(tx, { tenantId, connectorId }, { ...wish, createdBy, workspaceId });
       const connector = await getIn(tx, { tenantId, connectorId });
       await beforeCommit?.(tx, connector);
       return connector;
@@ -60,26 +64,66 @@ export async function createConnector(
     });
 }
 
-async function enrol(tx: Tx, key: ConnectorKey, wish: ConnectorWish & { createdBy: string }): Promise<void> {
+async function enrol(
+  tx: Tx,
+  key: ConnectorKey,
+  wish: ConnectorWish & { createdBy: string; workspaceId: string | null },
+): Promise<void> {
   const plan = (await readPlan(tx, key.tenantId)) ?? 'free';
-  const cadenceHours = wish.cadenceHours ?? null;
-  assertCadence({ cadenceHours, plan });
+  const { cadenceHours = null, cron = null, timeZone = 'UTC' } = wish;
   const jitter = Math.random();
-  const cadenced = { cadenceHours, plan, jitter };
+  const scheduled = { cadenceHours, cron, timeZone, plan, jitter };
+  assertSchedule(scheduled);
   await insertConnector(tx, {
     ...key,
     name: wish.name,
     airbyteConnectionId: canonicalConnectionId(wish.airbyteConnectionId),
+    airbyteWorkspaceId: wish.workspaceId,
     externalAccountId: wish.externalAccountId,
     enabled: wish.enabled ?? true,
     cadenceHours,
+    cron,
+    timeZone,
     minIntervalSeconds: wish.minIntervalSeconds ?? null,
     onActiveSync: wish.onActiveSync ?? 'adopt',
     jitter,
-    firstSyncInMs: effectiveCadenceHours(cadenced) * hourMs + jitterMs(cadenced),
+    firstSyncInMs: firstSyncInMs(scheduled),
     plan,
     createdBy: wish.createdBy,
   });
+}
+
+function firstSyncInMs(scheduled: Parameters<typeof previewTicks>[0]): number {
+  if (scheduled.cron === null) return effectiveCadenceHours(scheduled) * hourMs + jitterMs(scheduled);
+  const now = new Date();
+  return (previewTicks(scheduled, { now, count: 1 })[0]?.getTime() ?? 0) - now.getTime();
+}
+
+/** Refuses what cannot be scheduled, and what the plan does not allow. */
+function assertSchedule(connector: Pick<Connector, 'cadenceHours' | 'cron' | 'timeZone' | 'plan'>): void {
+  const { cron, timeZone, cadenceHours, plan } = connector;
+  if (cron === null) {
+    assertCadence(connector);
+    return;
+  }
+  const problem =
+    cadenceHours === null ? cronProblem({ cron, timeZone }) : 'cadence_hours and cron exclude each other';
+  if (problem !== null) {
+    throw connectorErrors.raise.schedule_invalid(`The schedule ${cron} cannot be used: ${problem}`, {
+      fields: [{ pointer: '/cron', message: problem }],
+    });
+  }
+  const { minimumHours } = planCadences[plan];
+  const gapHours = leastGapMs({ cron }, new Date()) / hourMs;
+  if (gapHours >= minimumHours) return;
+  throw connectorErrors.raise.cadence_not_allowed(
+    `The schedule ${cron} has syncs ${Math.round(gapHours * 100) / 100} hours apart: the plan ${plan} allows ` +
+      `${minimumHours} hours or more`,
+    {
+      details: { plan, minimum_hours: minimumHours },
+      fields: [{ pointer: '/cron', message: `its ticks must be at least ${minimumHours} hours apart` }],
+    },
+  );
 }
 
 function assertCadence({ cadenceHours, plan }: Pick<Connector, 'cadenceHours' | 'plan'>): void {
@@ -133,13 +177,21 @@ export function changeConnector(
   return db.tenant(key.tenantId, async (tx) => {
     await lockConnector(tx, key);
     const before = await getIn(tx, key);
-    const after = { ...before, ...definedOf(patch) };
-    if (after.cadenceHours !== before.cadenceHours) assertCadence(after);
+    const after = { ...before, ...scheduleOf(patch), ...definedOf(patch) };
+    const isRescheduled = (['cadenceHours', 'cron', 'timeZone'] as const).some(
+      (name) => after[name] !== before[name],
+    );
+    if (isRescheduled) assertSchedule(after);
     await updateConnector(tx, after);
-    if (after.cadenceHours !== before.cadenceHours || (after.enabled && !before.enabled))
-      await replan(tx, key);
+    if (isRescheduled || (after.enabled && !before.enabled)) await replan(tx, key);
     return getIn(tx, key);
   });
+}
+
+/** A new cadence replaces an expression, and the other way round. */
+function scheduleOf({ cadenceHours, cron }: ConnectorPatch): Partial<Connector> {
+  if (cron) return { cadenceHours: null };
+  return cadenceHours ? { cron: null } : {};
 }
 
 function definedOf(patch: ConnectorPatch): Partial<Connector> {
@@ -186,4 +238,18 @@ export async function syncNow(
     await beforeCommit?.(tx, job);
     return job;
   });
+}
+
+const previewed = 5;
+
+/** The next syncs of a schedule that is not saved yet; refused like the schedule itself. */
+export async function previewSchedule(
+  { db }: { db: Database },
+  tenantId: string,
+  wish: Pick<Connector, 'cadenceHours' | 'cron' | 'timeZone'>,
+): Promise<{ ticks: Date[]; minimumHours: number }> {
+  const plan = (await db.read(tenantId, (tx) => readPlan(tx, tenantId))) ?? 'free';
+  assertSchedule({ ...wish, plan });
+  const ticks = previewTicks({ ...wish, plan, jitter: 0 }, { now: new Date(), count: previewed });
+  return { ticks, minimumHours: planCadences[plan].minimumHours };
 }

@@ -73,6 +73,15 @@ export const connectorSettings = {
       'How long Sluice looks for the run of a trigger without a response, before it triggers again or leaves a ' +
       'canceled sync. A busy Airbyte may take up to a minute; usually it takes a few seconds.',
   }),
+  syncMaxRunning: setting('SYNC_MAX_RUNNING', wholeNumber({ min: 1, max: 100_000 }), {
+    describe:
+      'How many syncs of this installation run at once; the others wait. Unset: as many as there are.',
+  }),
+  syncMaxRunningPerWorkspace: setting(
+    'SYNC_MAX_RUNNING_PER_WORKSPACE',
+    wholeNumber({ min: 1, max: 100_000 }),
+    { describe: 'The same for each workspace of Airbyte.' },
+  ),
   syncMinIntervalSeconds: setting('SYNC_MIN_INTERVAL_SECONDS', fraction({ min: 0, max: 86_400 }), {
     default: 60,
     describe: 'The least time between two triggers of one connector; a connector’s own may be longer.',

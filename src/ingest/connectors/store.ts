@@ -5,8 +5,9 @@ import { columnList, sql } from '../../lib/postgres/sql.ts';
 import type { Connector, ConnectorKey, NewConnector, Notice } from './types.ts';
 
 const columns = columnList(
-  `tenant_id connector_id name airbyte_connection_id external_account_id enabled cadence_hours min_interval_seconds
-   on_active_sync jitter next_sync_at last_tick_at last_notice created_by created_at updated_at planned_for`,
+  `tenant_id connector_id name airbyte_connection_id airbyte_workspace_id external_account_id enabled cadence_hours
+   cron time_zone min_interval_seconds on_active_sync jitter next_sync_at last_tick_at last_notice created_by
+   created_at updated_at planned_for`,
   'c.',
 );
 
@@ -16,12 +17,14 @@ export const connectorColumns = sql`${columns}, t.plan`;
 export async function insertConnector(tx: Tx, connector: NewConnector): Promise<void> {
   await tx.run(sql`
     insert into connectors (
-      tenant_id, connector_id, name, airbyte_connection_id, external_account_id, enabled, cadence_hours,
-      min_interval_seconds, on_active_sync, jitter, next_sync_at, planned_for, created_by)
+      tenant_id, connector_id, name, airbyte_connection_id, airbyte_workspace_id, external_account_id, enabled,
+      cadence_hours, cron, time_zone, min_interval_seconds, on_active_sync, jitter, next_sync_at, planned_for,
+      created_by)
     values (
       ${connector.tenantId}, ${connector.connectorId}, ${connector.name}, ${connector.airbyteConnectionId},
-      ${connector.externalAccountId}, ${connector.enabled}, ${connector.cadenceHours},
-      ${connector.minIntervalSeconds}, ${connector.onActiveSync}, ${connector.jitter},
+      ${connector.airbyteWorkspaceId}, ${connector.externalAccountId}, ${connector.enabled},
+      ${connector.cadenceHours}, ${connector.cron}, ${connector.timeZone}, ${connector.minIntervalSeconds},
+      ${connector.onActiveSync}, ${connector.jitter},
       clock_timestamp() + ${Math.round(connector.firstSyncInMs)}::bigint * interval '1 millisecond',
       ${connector.plan}, ${connector.createdBy})`);
 }
@@ -57,6 +60,8 @@ export async function updateConnector(tx: Tx, change: Connector): Promise<void> 
            external_account_id = ${change.externalAccountId},
            enabled = ${change.enabled},
            cadence_hours = ${change.cadenceHours},
+           cron = ${change.cron},
+           time_zone = ${change.timeZone},
            min_interval_seconds = ${change.minIntervalSeconds},
            on_active_sync = ${change.onActiveSync},
            updated_at = clock_timestamp()
@@ -112,16 +117,27 @@ export async function saveNotice(
        and connector_id = ${connectorId}`);
 }
 
+export interface LastJob {
+  connectorId: string;
+  jobId: string;
+  status: string;
+  finishedAt: Date | null;
+  errorMessage: string | null;
+  waitingFor: string | null;
+}
+
 /** The last job of each of these connectors, whatever its status. */
 export function listLastJobs(
   tx: Tx,
   { tenantId, connectorIds }: { tenantId: string; connectorIds: readonly string[] },
-): Promise<{ connectorId: string; jobId: string; status: string; finishedAt: Date | null }[]> {
-  return tx.rows(sql`
-    select last.connector_id as "connectorId", last.job_id as "jobId", last.status, last.finished_at as "finishedAt"
+): Promise<LastJob[]> {
+  return tx.rows<LastJob>(sql`
+    select last.connector_id as "connectorId", last.job_id as "jobId", last.status, last.finished_at as "finishedAt",
+           last.error_message as "errorMessage",
+           case last.status when 'running' then last.checkpoint ->> 'waitingFor' end as "waitingFor"
       from unnest(${connectorIds}::text[]) wanted,
            lateral (
-             select j.connector_id, j.job_id, j.status, j.finished_at
+             select j.connector_id, j.job_id, j.status, j.finished_at, j.error_message, j.checkpoint
                from ingestion_jobs j
               where j.tenant_id = ${tenantId}
                 and j.connector_id = wanted

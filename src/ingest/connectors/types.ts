@@ -32,8 +32,13 @@ export interface Connector extends ConnectorKey, Scheduled {
   enabled: boolean;
   /** Null: as often as the plan allows. */
   cadenceHours: number | null;
+  /** Five fields, instead of a cadence; null: by cadence. */
+  cron: string | null;
+  timeZone: string;
   minIntervalSeconds: number | null;
   onActiveSync: ActiveSyncPolicy;
+  /** The workspace of Airbyte that it belongs to, as far as Airbyte has said. */
+  airbyteWorkspaceId: string | null;
   /** Its place in the cadence, from 0 to 1. */
   jitter: number;
   createdBy: string;
@@ -77,4 +82,7 @@ export interface SyncPolicy {
   deadlineMs: number;
   accountLimit: number;
   accountWindowMs: number;
+  /** How many syncs run at once; null: any number. */
+  maxRunning: number | null;
+  maxRunningPerWorkspace: number | null;
 }

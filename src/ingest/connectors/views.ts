@@ -3,21 +3,21 @@ import { shownAs, timestamp } from '../../kernel/http/replies.ts';
 import { type Job, jobStatuses } from '../../kernel/jobs/types.ts';
 import { toSnakeCase } from '../../lib/snake-case.ts';
 import type { ListedConnection } from './connections/connections.ts';
+import { leastGapMs } from './schedule/cron.ts';
 import { effectiveCadenceHours } from './schedule/schedule.ts';
+import type { LastJob } from './store.ts';
 import { checkpointOf, isEmptyCode, type SyncResult } from './sync/checkpoint.ts';
 import { activeSyncPolicies, type Connector } from './types.ts';
-
-export interface LastSync {
-  jobId: string;
-  status: string;
-  finishedAt: Date | null;
-}
 
 const lastSyncReply = z.object({
   job_id: z.uuid(),
   status: z.string(),
   finished_at: timestamp.nullable(),
+  error_message: z.string().nullable(),
+  waiting_for: z.string().nullable(),
 });
+
+export type LastSync = Omit<LastJob, 'connectorId'>;
 
 export const connectorReply = z
   .object({
@@ -31,6 +31,8 @@ export const connectorReply = z
       .number()
       .describe('The effective one: as configured, but never below the plan’s minimum'),
     configured_cadence_hours: z.number().nullable(),
+    cron: z.string().nullable(),
+    time_zone: z.string(),
     min_interval_seconds: z.int().nullable(),
     on_active_sync: z.enum(activeSyncPolicies),
     next_sync_at: timestamp.nullable(),
@@ -52,9 +54,14 @@ export function renderConnector(
   connector: Connector,
   lastSync: LastSync | null = null,
 ): z.output<typeof connectorReply> {
+  const { cron, timeZone } = connector;
   return {
     ...shownAs(connectorReply, connector),
-    cadence_hours: effectiveCadenceHours(connector),
+    // An expression has no one cadence; its shortest says what the plan sees.
+    cadence_hours:
+      cron === null ? effectiveCadenceHours(connector) : leastGapMs({ cron }, new Date()) / 3_600_000,
+    cron,
+    time_zone: timeZone,
     configured_cadence_hours: connector.cadenceHours,
     next_sync_at: connector.enabled ? connector.nextSyncAt.toISOString() : null,
     last_sync: lastSync && shownAs(lastSyncReply, lastSync),

@@ -23,6 +23,10 @@ export const itemErrors = defineErrors({
     'Send the fields `processor` and `options` (JSON) first, then one part `file`, or several with images.',
     400,
   ),
+  column_mapping_invalid: invalid(
+    'The mapping does not fit the file',
+    'Map columns that the file has, each to a name of its own, and keep at least one.',
+  ),
   upload_too_large: invalid(
     'The file is too large',
     'Split the file, or ask the operator to raise MAX_UPLOAD_BYTES.',

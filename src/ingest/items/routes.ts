@@ -25,10 +25,12 @@ import { openFileRef } from './intake/file-refs.ts';
 import { type ItemSource, readItemForm } from './intake/form.ts';
 import { type IngestDeps, ingestFile } from './intake/ingest.ts';
 
+import { previewRoutes } from './preview/routes.ts';
+import type { TryDeps } from './preview/try-rows.ts';
 import { getItemJob, reprocess } from './service.ts';
-import { itemJobReply, renderItemJob } from './views.ts';
+import { itemJobReply, noteReply, renderItemJob } from './views.ts';
 
-export interface ItemRoutesDeps extends IngestDeps {
+export interface ItemRoutesDeps extends Omit<IngestDeps, 'secrets'>, TryDeps {
   ingestEnabled: boolean;
   ingestFolder: string | null;
   pages: PageTiming;
@@ -40,6 +42,7 @@ const params = z.strictObject({ job_id: z.uuid() });
 export function itemRoutes(deps: ItemRoutesDeps): RouteModule {
   return (app, routeDeps) => {
     installIngest(app, deps);
+    previewRoutes(app, { ...deps, openSource: (request) => openSource(deps, request) });
     gridRoutes(app, { ...routeDeps, pages: deps.pages });
     imageRoutes(app, { ...routeDeps, files: deps.files });
     installReprocess(app, deps);
@@ -58,7 +61,10 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
         'Create a job from a file of rows, several images or a ZIP of images: multipart with processor, options ' +
         'and file, or JSON with a fileRef',
       consumes: ['multipart/form-data', 'application/json'],
-      response: { 201: z.object({ jobId: z.uuid() }), ...problems(404, 409, 413, 415, 422) },
+      response: {
+        201: z.object({ jobId: z.uuid(), notes: z.array(noteReply).optional() }),
+        ...problems(404, 409, 413, 415, 422),
+      },
     },
     handler: async (request, reply) => {
       if (!deps.ingestEnabled) {
@@ -75,15 +81,17 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
           ipAddress: request.ip,
           signal: clientSignal(reply),
         };
-        const { kept, job } = await ingestFile(deps, ingest, async ({ fields, reveal }) => {
+        const { kept, made } = await ingestFile(deps, ingest, async ({ fields, notes, reveal }) => {
           const { options = {} } = fields;
           const answer = await request.receipt.claim({ ...fields, options, sha256: digest() });
           if (answer) return { kept: answer };
-          const keep = request.receipt.keeping<Job>(201, ({ jobId }) => ({ jobId }), placeOf);
-          return { job: await reveal(keep) };
+          const told = notes.length > 0 ? { notes: notes.map((note) => ({ ...note })) } : {};
+          const keep = request.receipt.keeping<Job>(201, ({ jobId }) => ({ jobId, ...told }), placeOf);
+          const { jobId } = await reveal(keep);
+          return { made: { jobId, ...told } };
         });
         if (kept) return sendKept(reply, kept);
-        return reply.code(201).headers(placeOf(job)).send({ jobId: job.jobId });
+        return reply.code(201).headers(placeOf(made)).send(made);
       } catch (error) {
         dropRest(request);
         throw error;

@@ -10,11 +10,13 @@ const itemJobColumns = trustedSql(`
   i.result_columns as "resultColumns", i.file_id as "fileId", i.file_name as "fileName", i.user_id as "userId",
   coalesce(i.user_role, 'member') as "userRole",
   json_build_object('total', i.total, 'pending', i.pending, 'processing', i.processing, 'done', i.done,
-    'error', i.error, 'notFound', i.not_found, 'skipped', i.skipped) as counts, i.controllers`);
+    'error', i.error, 'notFound', i.not_found, 'skipped', i.skipped) as counts, i.controllers, i.notes, i.mapping`);
 
 export async function insertItemJob(
   tx: Tx,
-  job: Omit<ItemJob, 'counts' | 'controllers' | 'resultColumns'> & { ingestingBy: string },
+  job: Omit<ItemJob, 'counts' | 'controllers' | 'resultColumns' | 'notes' | 'mapping'> & {
+    ingestingBy: string;
+  },
 ): Promise<void> {
   await tx.run(sql`
     insert into item_jobs (tenant_id, job_id, job_type, processor, options, columns, file_id, file_name, user_id,
@@ -36,6 +38,13 @@ export async function insertItemsAtOnce(
       ${JSON.stringify(job.columns)}, ${job.fileName}, ${job.userId}, ${job.userRole},
       ${JSON.stringify(job.controllers)}, ${firstRowNo}, ${lines(inputs)},
       ${normalized === null ? null : lines(normalized.map((text) => text ?? ''))})`);
+  if (job.notes.length === 0 && job.mapping === null) return;
+  await tx.run(sql`
+    update item_jobs
+       set notes = ${JSON.stringify(job.notes)}::jsonb,
+           mapping = ${job.mapping === null ? null : JSON.stringify(job.mapping)}::jsonb
+     where tenant_id = ${job.tenantId}
+       and job_id = ${job.jobId}`);
 }
 
 export interface ItemBatch extends JobKey {
@@ -90,7 +99,7 @@ export async function analyzeItems(tx: Tx): Promise<void> {
 export async function endIngest(
   tx: Tx,
   { tenantId, jobId }: JobKey,
-  told: Pick<ItemJob, 'columns' | 'fileName' | 'processor' | 'options' | 'controllers'>,
+  told: Pick<ItemJob, 'columns' | 'fileName' | 'processor' | 'options' | 'controllers' | 'notes' | 'mapping'>,
 ): Promise<boolean> {
   const ended = await tx.run(sql`
     update item_jobs
@@ -99,7 +108,9 @@ export async function endIngest(
            file_name = ${told.fileName},
            processor = ${told.processor},
            options = ${JSON.stringify(told.options)},
-           controllers = controllers || ${JSON.stringify(told.controllers)}::jsonb
+           controllers = controllers || ${JSON.stringify(told.controllers)}::jsonb,
+           notes = ${JSON.stringify(told.notes)}::jsonb,
+           mapping = ${told.mapping === null ? null : JSON.stringify(told.mapping)}::jsonb
      where tenant_id = ${tenantId}
        and job_id = ${jobId}
        and ingesting_by is not null`);

@@ -1,4 +1,5 @@
 import type { Role } from '../../kernel/tenancy/types.ts';
+import type { RowNote } from '../../lib/rows/notes.ts';
 import type { ParsedRow } from '../../lib/rows/types.ts';
 import type { SettingValues } from '../../lib/settings/settings.ts';
 import type { itemSettings } from './settings.ts';
@@ -44,12 +45,20 @@ export interface ItemJob extends JobKey {
   userRole: Role;
   counts: Counts;
   controllers: Record<string, unknown>;
+  /** What the reader of the file repaired. */
+  notes: readonly RowNote[];
+  /** File column → column of the job, or null if it was left out. Null instead: as in the file. */
+  mapping: Record<string, string | null> | null;
 }
 
 /** What a job is created from: a file of rows, or images. Both are read as rows by the same ingest. */
 export interface JobSource {
   readonly jobType: ItemJob['jobType'];
+  /** Repaired rows may add some. */
   readonly columns: readonly string[] | null;
+  /** What was repaired so far, and how columns are mapped; images have neither. */
+  readonly notes?: readonly RowNote[];
+  readonly mapping?: ItemJob['mapping'];
   read(maxRows: number, maxBytes: number): Promise<ParsedRow[] | null>;
   /** Called when these rows are written. */
   written(rows: readonly ParsedRow[]): void;

@@ -9,6 +9,15 @@ import { type ItemJob, itemStatuses } from './types.ts';
 
 const controllerReply = z.looseObject({ reason: z.string() });
 
+export const noteReply = z
+  .object({
+    code: z.string(),
+    message: z.string(),
+    count: z.int(),
+    places: z.array(z.object({ line: z.int().nullable(), row: z.int().nullable(), what: z.string() })),
+  })
+  .meta({ id: 'RowNote' });
+
 /** What an items job shows in addition to what every job shows. */
 const itemFields = {
   jobType: z.enum(['csv', 'image']),
@@ -29,6 +38,13 @@ const itemFields = {
     NOT_FOUND: z.int(),
     SKIPPED: z.int(),
   }),
+  notes: z
+    .array(noteReply)
+    .describe('What was repaired while the file was read, with the first places of each'),
+  mapping: z
+    .record(z.string(), z.string().nullable())
+    .nullable()
+    .describe('File column → column of the job, or null if it was left out'),
   controllers: z
     .looseObject({
       ingest: controllerReply.optional(),
@@ -60,6 +76,8 @@ export function renderItems(items: ItemJob, live: ControllerView | null = null) 
       NOT_FOUND: counts.notFound,
       SKIPPED: counts.skipped,
     },
+    notes: items.notes.map((note) => ({ ...note })),
+    mapping: items.mapping,
     controllers: { ...items.controllers, ...live },
   };
 }

@@ -51,7 +51,15 @@ function closingWith(reader: RowReader, onClosed: () => void): RowReader {
   return {
     format: reader.format,
     delimiter: reader.delimiter,
-    columns: reader.columns,
+    get columns() {
+      return reader.columns;
+    },
+    get layout() {
+      return reader.layout;
+    },
+    get notes() {
+      return reader.notes;
+    },
     read: (maxRows, maxBytes) => reader.read(maxRows, maxBytes),
     close: () => reader.close().finally(onClosed),
   };

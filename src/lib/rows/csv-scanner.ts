@@ -1,20 +1,24 @@
 import type { SluiceError } from '../errors.ts';
 import { placeDetails, placeWords, type RowPlace, readerErrors, rowError } from './errors.ts';
+import { quoted, type RowNotes } from './notes.ts';
 import type { ReaderLimits, RowScanner } from './types.ts';
 
 const quote = 34;
 const lineFeed = 10;
 const carriageReturn = 13;
 
-type State = 'cell' | 'unquoted' | 'quoted' | 'quoteInQuoted';
+type State = 'cell' | 'unquoted' | 'quoted' | 'quoteInQuoted' | 'spaceAfterQuote';
 
 /** Called with each complete row. The array is reused for the next row. */
 export type CellsTaker = (cells: string[], place: RowPlace) => void;
 
 /**
  * Cuts delimited text into cells by RFC 4180, with any of LF, CRLF and CR as the end of a line; blank lines are
- * skipped. Strict about quotes: reading a file wrongly is worse than refusing it. Limits apply while a value is still
- * growing, so a quote that is never closed fails early.
+ * skipped. Limits apply while a value is still growing, so a quote that is never closed fails early.
+ *
+ * Without `notes` it is strict about quotes and the number of cells: reading a file wrongly is worse than refusing it.
+ * With `notes` it takes quotes in odd places for text and rows of any length, notes each, and still refuses a row that
+ * could be read in two ways.
  */
 export class CsvScanner implements RowScanner {
   readonly #delimiter: number;
@@ -22,6 +26,7 @@ export class CsvScanner implements RowScanner {
   readonly #highestSpecial: number;
   readonly #limits: ReaderLimits;
   readonly #take: CellsTaker;
+  readonly #notes: RowNotes | null;
   /** No text shorter than this can break a limit, because UTF-8 has at most three bytes per UTF-16 unit. */
   readonly #harmlessLength: number;
   #state: State = 'cell';
@@ -37,12 +42,26 @@ export class CsvScanner implements RowScanner {
   #rowLine = 1;
   #rowNo = 0;
   #columnCount: number | null = null;
+  /** More cells than this are refused at once. */
+  #mostCells: number;
+  /** Quotes in the current cell that were taken for text. */
+  #oddQuotes = 0;
+  #spaces = '';
+  /** A quote of the current row was taken for text where it might have ended the value. */
+  #isDoubtful = false;
 
-  constructor(options: { delimiter: string; limits: ReaderLimits; take: CellsTaker }) {
+  constructor(options: {
+    delimiter: string;
+    limits: ReaderLimits;
+    take: CellsTaker;
+    notes?: RowNotes | null | undefined;
+  }) {
     this.#delimiter = options.delimiter.charCodeAt(0);
     this.#highestSpecial = Math.max(this.#delimiter, quote);
     this.#limits = options.limits;
     this.#take = options.take;
+    this.#notes = options.notes ?? null;
+    this.#mostCells = options.limits.columns;
     this.#harmlessLength = Math.floor(Math.min(options.limits.cellBytes, options.limits.rowBytes) / 3);
   }
 
@@ -51,16 +70,36 @@ export class CsvScanner implements RowScanner {
     while (at < text.length) {
       if (this.#state === 'cell' || this.#state === 'unquoted') at = this.#scanOpen(text, at);
       else if (this.#state === 'quoted') at = this.#scanQuoted(text, at);
-      else at = this.#scanAfterQuote(text, at);
+      else if (this.#state === 'quoteInQuoted') at = this.#scanAfterQuote(text, at);
+      else at = this.#scanSpaces(text, at);
     }
     this.#weigh(this.#partial);
   }
 
+  /** The current line, for problems that are found between two texts. */
+  get line(): number {
+    const isInQuotes = this.#state === 'quoted' || this.#state === 'quoteInQuoted';
+    return this.#line + (isInQuotes ? lineBreaksIn(this.#partial) : 0);
+  }
+
+  /** The row that is being taken is no row: the next one is the header. */
+  skipRow(): void {
+    this.#columnCount = null;
+    this.#mostCells = this.#limits.columns;
+    this.#rowNo = -1;
+  }
+
   finish(): void {
     if (this.#state === 'quoted') throw this.#unclosed();
+    if (this.#state === 'spaceAfterQuote') this.#dropSpaces();
     if (this.#state === 'cell' && this.#cells.length === 0) return;
     this.#endCell('');
     this.#endRow();
+  }
+
+  /** The row that is being taken is no row. */
+  uncountRow(): void {
+    this.#rowNo -= 1;
   }
 
   /** At or in a cell without quotes. Complete cells and rows are handled without leaving the loop. */
@@ -77,9 +116,7 @@ export class CsvScanner implements RowScanner {
       } else if (code === lineFeed || code === carriageReturn) {
         this.#endLine(code, text.slice(start, at));
         start = at + 1;
-      } else if (code === quote) {
-        const before = this.#partial + text.slice(start, at);
-        if (before !== '') throw this.#strayQuote(before, 'inside a value that is not in quotes');
+      } else if (code === quote && this.#opensQuotes(text, start, at)) {
         this.#state = 'quoted';
         return at + 1;
       }
@@ -91,9 +128,32 @@ export class CsvScanner implements RowScanner {
     return text.length;
   }
 
+  /** Whether a quote in an open cell opens a quoted value, or is part of one that is not in quotes. */
+  #opensQuotes(text: string, start: number, at: number): boolean {
+    // The first one decides: a value of many quotes must not be looked at for each.
+    if (this.#oddQuotes > 0) return false;
+    const before = this.#partial + text.slice(start, at);
+    if (before === '') return true;
+    if (this.#notes === null) throw this.#strayQuote(before, 'inside a value that is not in quotes');
+    if (before.trim() !== '') {
+      this.#oddQuotes += 1;
+      this.#note('bare_quote', () => `begins with ${quoted(before)}, then a quote`);
+      return false;
+    }
+    this.#isDoubtful = true;
+    this.#note('space_around_quotes', () => 'has spaces before its quotes');
+    this.#partial = '';
+    return true;
+  }
+
   #scanQuoted(text: string, from: number): number {
     const end = text.indexOf('"', from);
-    this.#partial += text.slice(from, end === -1 ? text.length : end);
+    const part = text.slice(from, end === -1 ? text.length : end);
+    this.#partial += part;
+    // After a quote that was taken for text, the value has to end on its line: otherwise the quote did end it.
+    if (this.#oddQuotes > 0 && lineBreak.test(part)) {
+      throw this.#strayQuote('', 'in front of more text, and nothing closes the value on the same line');
+    }
     if (end === -1) return text.length;
     this.#state = 'quoteInQuoted';
     return end + 1;
@@ -109,15 +169,73 @@ export class CsvScanner implements RowScanner {
     }
     const isLineEnd = code === lineFeed || code === carriageReturn;
     if (code !== this.#delimiter && !isLineEnd) {
-      throw this.#strayQuote(this.#partial, 'in front of more text, where only doubled quotes may be');
+      if (this.#notes === null) {
+        throw this.#strayQuote(this.#partial, 'in front of more text, where only doubled quotes may be');
+      }
+      if (code === 32 || code === 9) this.#state = 'spaceAfterQuote';
+      else this.#keepQuote('"');
+      return at;
     }
-    this.#line += lineBreaksIn(this.#partial);
-    this.#endCell('');
+    this.#endQuoted();
     if (isLineEnd) {
       this.#endRow();
       this.#beginLine(code);
     }
     return at + 1;
+  }
+
+  /** After a quote and spaces: they end the value if a delimiter or the end of the line follows. */
+  #scanSpaces(text: string, from: number): number {
+    let at = from;
+    while (
+      at < text.length &&
+      (text[at] === ' ' || text[at] === '\t') &&
+      text.charCodeAt(at) !== this.#delimiter
+    ) {
+      at += 1;
+    }
+    this.#spaces += text.slice(from, at);
+    this.#weigh(this.#spaces);
+    if (at === text.length) return at;
+    const code = text.charCodeAt(at);
+    if (code === this.#delimiter || code === lineFeed || code === carriageReturn) {
+      this.#dropSpaces();
+      this.#state = 'quoteInQuoted';
+    } else this.#keepQuote(`"${this.#takeSpaces()}`);
+    return at;
+  }
+
+  #dropSpaces(): void {
+    this.#takeSpaces();
+    this.#note('space_around_quotes', () => 'has spaces after its quotes');
+  }
+
+  #takeSpaces(): string {
+    const spaces = this.#spaces;
+    this.#spaces = '';
+    return spaces;
+  }
+
+  /** A quote inside a quoted value that nobody doubled. */
+  #keepQuote(text: string): void {
+    if (this.#oddQuotes === 0) {
+      if (lineBreak.test(this.#partial)) {
+        throw this.#strayQuote(
+          '',
+          'in front of more text in a value of several lines, where it has to be doubled',
+        );
+      }
+      this.#note('inner_quote', () => `has a quote after ${quoted(this.#partial)}`);
+    }
+    this.#oddQuotes += 1;
+    this.#isDoubtful = true;
+    this.#partial += text;
+    this.#state = 'quoted';
+  }
+
+  #endQuoted(): void {
+    this.#line += lineBreaksIn(this.#partial);
+    this.#endCell('');
   }
 
   #endLine(code: number, lastCell: string): void {
@@ -140,17 +258,22 @@ export class CsvScanner implements RowScanner {
   #endCell(rest: string): void {
     const value = this.#partial === '' ? rest : this.#partial + rest;
     this.#weigh(value);
-    if (this.#cells.length === (this.#columnCount ?? this.#limits.columns)) throw this.#tooManyCells();
+    if (this.#cells.length === this.#mostCells) throw this.#tooManyCells();
     this.#cells.push(value);
     this.#rowLength += value.length;
     this.#partial = '';
+    this.#oddQuotes = 0;
     this.#state = 'cell';
   }
 
   #endRow(): void {
     const cells = this.#cells;
-    this.#columnCount ??= cells.length;
-    if (cells.length < this.#columnCount) throw this.#tooFewCells(cells.length);
+    if (this.#columnCount === null) {
+      this.#columnCount = cells.length;
+      if (this.#notes === null) this.#mostCells = cells.length;
+    }
+    if (cells.length !== this.#columnCount) this.#checkLength(cells.length);
+    this.#isDoubtful = false;
     this.#take(cells, this.#place());
     cells.length = 0;
     this.#rowNo += 1;
@@ -171,6 +294,22 @@ export class CsvScanner implements RowScanner {
     throw cellBytes <= left ? this.#cellTooLarge() : this.#rowTooLarge();
   }
 
+  /** A row whose quotes are in doubt has to fit the header: otherwise nobody knows where its values end. */
+  #checkLength(cells: number): void {
+    if (this.#notes === null) throw this.#tooFewCells(cells);
+    if (!this.#isDoubtful) return;
+    const what =
+      ` has quotes in odd places, and with them ${cells} cells, but the header has ${this.#columnCount}; ` +
+      'where its values end cannot be told.';
+    throw rowError('malformed_csv', this.#place(), what, { cells, columns: this.#columnCount });
+  }
+
+  #note(code: 'bare_quote' | 'inner_quote' | 'space_around_quotes', what: () => string): void {
+    const column = this.#cells.length + 1;
+    const place = { line: this.line, row: Math.max(this.#rowNo, 0) };
+    this.#notes?.add(code, place, () => `column ${column} ${what()}`);
+  }
+
   #place(): RowPlace {
     return { rowNo: this.#rowNo, line: this.#rowLine };
   }
@@ -189,10 +328,10 @@ export class CsvScanner implements RowScanner {
   }
 
   #tooManyCells(): SluiceError {
-    if (this.#columnCount === null) {
+    if (this.#columnCount === null || this.#notes !== null) {
       const most = this.#limits.columns;
       return readerErrors.raise.too_many_columns(
-        `The header has more than ${most} columns, the most allowed.`,
+        `${placeWords(this.#place())} has more than ${most} columns, the most allowed.`,
         { details: { ...placeDetails(this.#place()), max_columns: most } },
       );
     }
@@ -227,6 +366,8 @@ export class CsvScanner implements RowScanner {
     return rowError(code, this.#place(), `, column ${column} ${what}`, { column, ...details });
   }
 }
+
+const lineBreak = /[\r\n]/;
 
 function lineBreaksIn(value: string): number {
   if (!value.includes('\n') && !value.includes('\r')) return 0;

@@ -24,6 +24,16 @@ export interface Detected {
   isDeclaredTsv: boolean;
   encoding: Encoding;
   bomBytes: number;
+  /** Nothing in the file says so, but its zero bytes do. */
+  isGuessed: boolean;
+}
+
+/** How much may be assumed about a file that does not say everything itself. */
+export interface DetectOptions extends Declaration {
+  /** Instead of the detected one. */
+  encoding?: Encoding | undefined;
+  /** Whether text that looks like UTF-16 may lack its byte order mark. */
+  repair?: boolean | undefined;
 }
 
 type ClaimedFormat = RowFormat | 'zip' | 'binary';
@@ -33,27 +43,58 @@ type Claim = { format: ClaimedFormat; words: string } | null;
  * Decides by the first bytes what a file is, and refuses what cannot be read or is not what it claims to be. Whether an
  * archive is a workbook shows when it is opened.
  */
-export function detect(start: Buffer, declaration: Declaration): Detected | { content: 'archive' } {
+export function detect(start: Buffer, options: DetectOptions): Detected | { content: 'archive' } {
   if (isZip(start)) return { content: 'archive' };
   const binary = recogniseBinary(start);
   if (binary !== null) throw unsupportedFormat(binary);
-  const { encoding, bomBytes } = findByteOrderMark(start) ?? { encoding: 'utf-8', bomBytes: 0 };
+  const { encoding, bomBytes, isGuessed } = detectEncoding(start, options);
   const text = decodeStart(start.subarray(bomBytes), encoding);
   if (start.length < sniffBytes && text.trim() === '') {
     throw readerErrors.raise.empty_file(
       `The file is empty: it has ${start.length} bytes and no text in them.`,
     );
   }
-  if (encoding === 'utf-8') refuseBinaryText(start);
-  const claim = findClaim(declaration);
+  if (!encoding.startsWith('utf-16')) refuseBinaryText(start);
+  const claim = findClaim(options);
   const content = detectContent(text, claim);
   if (claim !== null && contradicts(claim, content)) throw mismatch({ claim, content, text });
-  return { content, encoding, bomBytes, isDeclaredTsv: claim?.format === 'tsv' };
+  return { content, encoding, bomBytes, isGuessed, isDeclaredTsv: claim?.format === 'tsv' };
+}
+
+type FoundEncoding = Pick<Detected, 'encoding' | 'bomBytes' | 'isGuessed'>;
+
+function detectEncoding(start: Buffer, { encoding, repair }: DetectOptions): FoundEncoding {
+  const marked = findByteOrderMark(start);
+  if (encoding !== undefined) {
+    return { encoding, bomBytes: marked?.encoding === encoding ? marked.bomBytes : 0, isGuessed: false };
+  }
+  if (marked !== null) return { ...marked, isGuessed: false };
+  const guessed = guessUtf16(start);
+  if (guessed === null) return { encoding: 'utf-8', bomBytes: 0, isGuessed: false };
+  if (repair) return { encoding: guessed, bomBytes: 0, isGuessed: true };
+  throw readerErrors.raise.invalid_encoding(
+    'The text looks like UTF-16, but has no byte order mark at byte 0, which is required.',
+    { details: { byte_offset: 0, line: 1 } },
+  );
+}
+
+/** Latin text in UTF-16 has a zero in every other byte, always on the same side. */
+function guessUtf16(start: Buffer): 'utf-16le' | 'utf-16be' | null {
+  if (!start.includes(0)) return null;
+  let even = 0;
+  let odd = 0;
+  for (let at = start.indexOf(0); at !== -1; at = start.indexOf(0, at + 1)) {
+    if (at % 2 === 0) even += 1;
+    else odd += 1;
+  }
+  if (Math.max(even, odd) <= start.length / 4 || Math.min(even, odd) >= start.length / 20) return null;
+  return odd > even ? 'utf-16le' : 'utf-16be';
 }
 
 /** Good enough for detection: the reader finds wrong bytes and can say where they are. */
 function decodeStart(bytes: Buffer, encoding: Encoding): string {
   if (encoding === 'utf-8') return bytes.toString('utf8');
+  if (!encoding.startsWith('utf-16')) return bytes.toString('latin1');
   const even = bytes.subarray(0, bytes.length - (bytes.length % 2));
   return (encoding === 'utf-16le' ? even : Buffer.from(even).swap16()).toString('utf16le');
 }
@@ -61,23 +102,10 @@ function decodeStart(bytes: Buffer, encoding: Encoding): string {
 /** Fewer control characters than this are mistakes in a text, however short the text is. */
 const fewControls = 16;
 
-/** A stray NUL is an error of one value, with its place. Many of them mean another encoding, or binary data. */
+/** A stray NUL is an error of one value, with its place. Many of them mean binary data. */
 function refuseBinaryText(start: Buffer): void {
-  let evenNulls = 0;
-  let oddNulls = 0;
   let controls = 0;
-  for (const [at, byte] of start.entries()) {
-    if (byte < 32 && byte !== 9 && byte !== 10 && byte !== 13) controls += 1;
-    if (byte === 0 && at % 2 === 0) evenNulls += 1;
-    if (byte === 0 && at % 2 === 1) oddNulls += 1;
-  }
-  // Latin text in UTF-16 has a zero in every other byte, always on the same side.
-  if (Math.max(evenNulls, oddNulls) > start.length / 4 && Math.min(evenNulls, oddNulls) < start.length / 20) {
-    throw readerErrors.raise.invalid_encoding(
-      'The text looks like UTF-16, but has no byte order mark at byte 0, which is required.',
-      { details: { byte_offset: 0 } },
-    );
-  }
+  for (const byte of start) if (byte < 32 && byte !== 9 && byte !== 10 && byte !== 13) controls += 1;
   if (controls > Math.max(fewControls, start.length / 10)) throw unsupportedFormat('binary and not text');
 }
 

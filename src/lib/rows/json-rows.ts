@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.ts';
-import { checkColumnName } from './csv-rows.ts';
+import { checkColumnName } from './column-names.ts';
 import { placeDetails, placeWords, type RowPlace, rowError } from './errors.ts';
 import { jsonMembers, outsideStrings } from './json-members.ts';
 import { JsonScanner } from './json-scanner.ts';
@@ -29,6 +29,10 @@ export class JsonRows implements RowScanner {
 
   get columns(): null {
     return null;
+  }
+
+  get line(): number {
+    return this.#scanner.line;
   }
 
   feed(text: string): void {

@@ -53,6 +53,11 @@ export class JsonScanner implements RowScanner {
     this.#expected = options.isArray ? 'start' : 'row';
   }
 
+  /** The current line, for problems that are found between two texts. */
+  get line(): number {
+    return this.#line;
+  }
+
   feed(text: string): void {
     let at = 0;
     while (at < text.length) {

@@ -3,6 +3,7 @@ import { ByteSource } from '../formats/byte-source.ts';
 import { isCompoundFile } from '../formats/magic-bytes.ts';
 import { type Spool, spoolContent } from '../formats/spool.ts';
 import { CsvRows } from './csv-rows.ts';
+import { type CsvStart, findCsvStart, lineAt, startLength } from './csv-start.ts';
 import { type Delimiter, delimiters, detectDelimiter, headerEnd } from './delimiter.ts';
 import {
   assertArchiveClaim,
@@ -16,11 +17,12 @@ import {
 } from './detect.ts';
 import { readerErrors } from './errors.ts';
 import { JsonRows } from './json-rows.ts';
+import { RowNotes } from './notes.ts';
 import { RowQueue } from './row-queue.ts';
 import { OpenRowReader } from './row-reader.ts';
-import { TextRows } from './text-rows.ts';
-import { TextSource } from './text-source.ts';
-import { defaultReaderLimits, type ReaderLimits, type RowReader } from './types.ts';
+import { lineBreaksIn, nextText, noteEncoding, TextRows } from './text-rows.ts';
+import { type Encoding, TextSource } from './text-source.ts';
+import { defaultReaderLimits, plainLayout, type ReaderLimits, type RowReader } from './types.ts';
 import { type ArchiveKind, kindOfArchive, openRowArchive } from './xlsx/archive-kind.ts';
 import { openWorkbookRows } from './xlsx/open-workbook-rows.ts';
 import type { OpenWorkbook } from './xlsx/workbook-readers.ts';
@@ -34,6 +36,14 @@ export interface OpenRowsOptions extends Declaration {
    */
   sheet?: string | (() => string | null) | undefined;
   limits?: Partial<ReaderLimits> | undefined;
+  /** Whether files that are not quite well-formed are read by the rules of `notes.ts`. Default: they are refused. */
+  repair?: boolean | undefined;
+  /** Instead of the detected one. Ignored where the format has its own. */
+  encoding?: Encoding | undefined;
+  /** The line of the header, or its row in the sheet, from 1. Lines above it are skipped. */
+  headerLine?: number | undefined;
+  /** What becomes of a cell with an error such as #N/A: null, or its text. Default: null. */
+  errorCells?: 'null' | 'text' | undefined;
   /** Reads workbooks elsewhere: in a server, parsing one here would keep all requests waiting. */
   openWorkbook?: OpenWorkbook | undefined;
 }
@@ -86,7 +96,9 @@ async function openArchived(bytes: ByteSource, { options, limits }: Opening): Pr
   if (found.kind === 'zip') return { kind: 'zip', archive: await openRowArchive(spool, limits) };
   const sheet = typeof options.sheet === 'function' ? options.sheet() : options.sheet;
   const open = options.openWorkbook ?? openHere;
-  return { kind: 'rows', reader: await open(spool, { sheet: sheet ?? undefined, limits }) };
+  const { repair = false, headerLine, errorCells = 'null' } = options;
+  const wanted = { sheet: sheet ?? undefined, limits, repair, headerLine, errorCells };
+  return { kind: 'rows', reader: await open(spool, wanted) };
 }
 
 async function openHere(spool: Spool, options: Parameters<OpenWorkbook>[1]): Promise<RowReader> {
@@ -97,36 +109,71 @@ async function openText(
   bytes: ByteSource,
   { detected, options, limits }: Opening & { detected: Detected },
 ): Promise<RowReader> {
-  const texts = new TextSource(bytes, detected);
+  const notes = options.repair ? new RowNotes() : null;
+  const mayBeWindows1252 = options.repair === true && options.encoding === undefined;
+  const texts = new TextSource(bytes, { ...detected, mayBeWindows1252 });
+  if (detected.isGuessed) noteGuess(detected, notes);
   const queue = new RowQueue(limits);
   if (detected.content !== 'delimited') {
     const rows = new JsonRows({ isArray: detected.content === 'json', limits, queue });
-    const source = new TextRows({ rows, texts, start: '' });
-    return new OpenRowReader({ format: detected.content, delimiter: null, source, queue });
+    const source = new TextRows({ rows, texts, start: '', notes });
+    const layout = () => ({ ...plainLayout, encoding: texts.encoding });
+    return new OpenRowReader({ format: detected.content, delimiter: null, source, queue, layout, notes });
   }
-  const start = await readHeaderText(texts);
-  const delimiter = chooseDelimiter(start.header, { delimiter: options.delimiter, detected });
+  const { text, isWhole } = await readStart(texts, notes);
+  const isTsv = detected.isDeclaredTsv && text.includes('\t');
+  const wanted = {
+    delimiter: options.delimiter ?? (isTsv ? '\t' : undefined),
+    headerLine: options.headerLine,
+  };
+  const { delimiter, headerLine } =
+    notes === null || (detected.isDeclaredTsv && !isTsv)
+      ? strictStart(text, { options, detected })
+      : findCsvStart({ text, isWhole, ...wanted, limits, notes });
   const source = new TextRows({
-    rows: new CsvRows({ delimiter, limits, queue }),
+    rows: new CsvRows({ delimiter, limits, queue, headerLine, notes }),
     texts,
-    start: start.text,
+    start: text,
+    notes,
   });
   const format = delimiter === '\t' ? 'tsv' : 'csv';
-  const reader = new OpenRowReader({ format, delimiter, source, queue });
+  const layout = () => ({ ...plainLayout, encoding: texts.encoding, headerLine });
+  const reader = new OpenRowReader({ format, delimiter, source, queue, layout, notes });
   await reader.readHeader();
   return reader;
 }
 
-/** Text from the start that holds the header, and the header itself. */
-async function readHeaderText(texts: TextSource): Promise<{ text: string; header: string }> {
+function noteGuess({ encoding }: Detected, notes: RowNotes | null): void {
+  const what = () =>
+    `every other byte is zero and there is no byte order mark; the text was read as ${encoding}`;
+  notes?.add('encoding', { line: 1, row: null }, what);
+}
+
+/** Text from the start that holds the header; for a reader that repairs, also some rows. */
+async function readStart(
+  texts: TextSource,
+  notes: RowNotes | null,
+): Promise<{ text: string; isWhole: boolean }> {
   let text = '';
   for (;;) {
-    const next = await texts.next();
-    if (next === null) return { text, header: text };
+    const line = () => 1 + lineBreaksIn(text);
+    const next = await nextText(texts, line);
+    noteEncoding(texts, { notes, line: line() });
+    if (next === null) return { text, isWhole: true };
     text += next;
-    const end = headerEnd(text);
-    if (end !== -1) return { text, header: text.slice(0, end) };
+    if (notes === null ? headerEnd(text) !== -1 : text.length >= startLength) return { text, isWhole: false };
   }
+}
+
+function strictStart(
+  text: string,
+  { options, detected }: { options: OpenRowsOptions; detected: Detected },
+): CsvStart {
+  const end = headerEnd(text);
+  const first = end === -1 ? text : text.slice(0, end);
+  const header = options.headerLine === undefined ? first : lineAt(text, options.headerLine);
+  const delimiter = chooseDelimiter(header, { delimiter: options.delimiter, detected });
+  return { delimiter, headerLine: options.headerLine ?? 1 };
 }
 
 function chooseDelimiter(

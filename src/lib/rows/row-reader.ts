@@ -1,6 +1,7 @@
 import type { SluiceError } from '../errors.ts';
+import type { RowNotes } from './notes.ts';
 import type { RowQueue } from './row-queue.ts';
-import type { ParsedRow, RowReader } from './types.ts';
+import type { FileLayout, ParsedRow, RowReader } from './types.ts';
 
 /** Where rows come from: text that is cut into them, or a sheet. */
 export interface RowSource {
@@ -18,6 +19,8 @@ interface OpenRowReaderParts {
   delimiter: string | null;
   source: RowSource;
   queue: RowQueue;
+  layout: () => FileLayout;
+  notes: RowNotes | null;
 }
 
 export class OpenRowReader implements RowReader {
@@ -25,18 +28,30 @@ export class OpenRowReader implements RowReader {
   readonly delimiter: string | null;
   readonly #source: RowSource;
   readonly #queue: RowQueue;
+  readonly #layout: () => FileLayout;
+  readonly #notes: RowNotes | null;
   #hasEnded = false;
   #failure: { error: unknown } | null = null;
 
-  constructor({ format, delimiter, source, queue }: OpenRowReaderParts) {
+  constructor({ format, delimiter, source, queue, layout, notes }: OpenRowReaderParts) {
     this.format = format;
     this.delimiter = delimiter;
     this.#source = source;
     this.#queue = queue;
+    this.#layout = layout;
+    this.#notes = notes;
   }
 
   get columns(): readonly string[] | null {
     return this.#source.columns;
+  }
+
+  get layout(): FileLayout {
+    return this.#layout();
+  }
+
+  get notes(): RowReader['notes'] {
+    return this.#notes?.all ?? [];
   }
 
   /** Reads on until the header is whole. */

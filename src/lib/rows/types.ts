@@ -1,4 +1,5 @@
 import { maxJsonDepth } from '../json-depth.ts';
+import type { RowNote } from './notes.ts';
 
 export type RowFormat = 'csv' | 'tsv' | 'json' | 'ndjson' | 'xlsx';
 
@@ -20,15 +21,33 @@ export interface ParsedRow {
  */
 export interface RowReader {
   readonly format: RowFormat;
-  /** The header, or null for JSON, where each row names its own columns. */
+  /**
+   * The header, or null for JSON, where each row names its own columns. Repaired rows may add columns while the file
+   * is read.
+   */
   readonly columns: readonly string[] | null;
   /** What separates the cells; null if the format has no delimiter. */
   readonly delimiter: string | null;
+  readonly layout: FileLayout;
+  /** What was repaired so far; complete when all rows were read. Empty for strict readers. */
+  readonly notes: readonly RowNote[];
   /** The next rows, at least one and within both bounds unless a single row is larger; null at the end. */
   read(maxRows: number, maxBytes: number): Promise<ParsedRow[] | null>;
   /** Releases the source. Safe to call more than once, and after an error. */
   close(): Promise<void>;
 }
+
+/** How a file is laid out; null for what its format does not have. */
+export interface FileLayout {
+  encoding: string | null;
+  /** The line of the header, or its row in the sheet. */
+  headerLine: number | null;
+  /** The sheet that is read, and all that could be. */
+  sheet: string | null;
+  sheets: readonly string[];
+}
+
+export const plainLayout: FileLayout = { encoding: null, headerLine: null, sheet: null, sheets: [] };
 
 /** Splits decoded text into rows. The text may be cut anywhere between two characters. */
 export interface RowScanner {

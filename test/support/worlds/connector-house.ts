@@ -20,6 +20,8 @@ export const quickPolicy: ConnectorHouseOptions['policy'] = {
   deadlineMs: 3_600_000,
   accountLimit: 1_000,
   accountWindowMs: 1_000,
+  maxRunning: null,
+  maxRunningPerWorkspace: null,
 };
 
 export function testConnectorHouse(

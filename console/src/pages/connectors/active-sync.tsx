@@ -6,6 +6,7 @@ import { Panel } from '../../parts/page.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { To } from '../../parts/to.tsx';
+import { waitSentence } from './waits.ts';
 
 const active = new Set(['queued', 'running', 'paused', 'failed']);
 
@@ -40,21 +41,10 @@ export function ActiveSync({ connectorId }: { connectorId: string }) {
   );
 }
 
-const waits: Record<string, string> = {
-  airbyte_not_configured: 'It waits until Airbyte is configured.',
-  airbyte_unavailable: 'It waits until Airbyte responds again. No attempt is used.',
-  lost_trigger:
-    'It looks for the run of a trigger whose response was unclear, before it sends another. No attempt is used.',
-  airbyte_wrong_address: 'It waits until AIRBYTE_BASE_URL leads to the API of Airbyte. No attempt is used.',
-  canceling: 'It waits until Airbyte has stopped the run.',
-};
-
 function sentenceOf(sync: Sync): string {
   if (sync.status === 'failed') return sync.error_message ?? 'The last try failed.';
-  if (sync.blocked_by !== null) {
-    return `It waits for the ${sync.blocked_by.job_type} that runs on the connection at Airbyte. No attempt is used.`;
-  }
-  if (sync.waiting_for !== null) return waits[sync.waiting_for] ?? `It waits: ${sync.waiting_for}.`;
+  const wait = waitSentence(sync);
+  if (wait !== null) return wait;
   if (sync.status === 'queued') return 'It waits for its turn.';
   if (sync.status === 'paused') return 'Somebody paused it.';
   if (sync.run_id === null) return 'It is being started at Airbyte.';

@@ -1,10 +1,14 @@
-import { NumberInput, Select, Stack, Switch, TextInput } from '@mantine/core';
+import { Select, Stack, Switch, TextInput } from '@mantine/core';
 import { messageAt } from '../../parts/form-dialog.tsx';
+import { browserZone, ScheduleFields, scheduleOf } from './schedule-fields.tsx';
 
 export interface ConnectorDraft {
   name: string;
   externalAccountId: string;
   cadenceHours: number | null;
+  /** Instead of a cadence; null: by cadence. */
+  cron: string | null;
+  timeZone: string;
   onActiveSync: 'adopt' | 'fail' | 'skip';
   isEnabled: boolean;
 }
@@ -13,6 +17,8 @@ export const emptyDraft: ConnectorDraft = {
   name: '',
   externalAccountId: '',
   cadenceHours: null,
+  cron: null,
+  timeZone: browserZone(),
   onActiveSync: 'adopt',
   isEnabled: true,
 };
@@ -43,15 +49,7 @@ export function ConnectorFields({ draft, change, error }: Props) {
         error={messageAt(error, 'external_account_id')}
         onChange={(event) => change({ externalAccountId: event.currentTarget.value })}
       />
-      <NumberInput
-        label="Cadence in hours"
-        description="Empty: as often as the plan allows."
-        min={0}
-        decimalScale={2}
-        value={draft.cadenceHours ?? ''}
-        error={messageAt(error, 'cadence_hours')}
-        onChange={(value) => change({ cadenceHours: typeof value === 'number' ? value : null })}
-      />
+      <ScheduleFields draft={draft} change={change} error={error} />
       <Select
         label="When Airbyte already runs this connection"
         data={activeSyncChoices}
@@ -60,7 +58,7 @@ export function ConnectorFields({ draft, change, error }: Props) {
         onChange={(value) => change({ onActiveSync: (value ?? 'adopt') as ConnectorDraft['onActiveSync'] })}
       />
       <Switch
-        label="Run on its cadence"
+        label="Run on its schedule"
         checked={draft.isEnabled}
         onChange={(event) => change({ isEnabled: event.currentTarget.checked })}
       />
@@ -79,7 +77,7 @@ export function bodyOf(draft: ConnectorDraft) {
   return {
     name: draft.name.trim(),
     external_account_id: draft.externalAccountId.trim(),
-    cadence_hours: draft.cadenceHours,
+    ...scheduleOf(draft),
     on_active_sync: draft.onActiveSync,
     enabled: draft.isEnabled,
   };

@@ -16,7 +16,7 @@ import { Ago, Duration } from '../../parts/time.tsx';
 import { useGo } from '../../parts/to.tsx';
 import { ActiveSync } from './active-sync.tsx';
 import { AirbyteNotice } from './airbyte-notice.tsx';
-import { everyHours } from './cadence.ts';
+import { everyHours, scheduleWords } from './cadence.ts';
 import { activeSyncChoices } from './connector-fields.tsx';
 import { EditDialog } from './edit-dialog.tsx';
 import { connectorStatsQuery } from './statistics.ts';
@@ -144,9 +144,9 @@ function Settings({ connector }: { connector: Connector }) {
   return (
     <Panel title="Schedule">
       <dl className="facts">
-        <dt>Cadence</dt>
+        <dt>Runs</dt>
         <dd>
-          {everyHours(connector.cadence_hours)}
+          {scheduleWords(connector)}
           {wanted !== null && wanted < connector.cadence_hours ? (
             <span className="dim">
               {' '}

@@ -14,11 +14,12 @@ import { share } from '../../parts/number.ts';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago, Duration } from '../../parts/time.tsx';
 import { AirbyteNotice } from './airbyte-notice.tsx';
-import { everyHours } from './cadence.ts';
+import { scheduleWords } from './cadence.ts';
 import { EnrolDialog } from './enrol-dialog.tsx';
 import { ImportDialog } from './import-dialog.tsx';
 import { connectorsSearch } from './search.ts';
 import { type ConnectorFigures, connectorStatsQuery } from './statistics.ts';
+import { waitWords } from './waits.ts';
 
 type Row = Connector & { figures: ConnectorFigures | undefined };
 
@@ -95,8 +96,9 @@ const columns: Column<Row>[] = [
   { id: 'name', header: 'Connector', width: 200, cell: ({ name }) => <span className="cut">{name}</span> },
   { id: 'state', header: 'Last sync', width: 150, cell: (row) => <LastSync row={row} /> },
   { id: 'ended', header: 'Ended', width: 110, cell: (row) => <Ago at={row.last_sync?.finished_at} /> },
-  { id: 'next', header: 'Next', width: 110, cell: (row) => <Next row={row} /> },
-  { id: 'cadence', header: 'Cadence', width: 100, cell: ({ cadence_hours }) => everyHours(cadence_hours) },
+  { id: 'next', header: 'Next', width: 140, cell: (row) => <Next row={row} /> },
+  { id: 'why', header: 'What happened', width: 220, cell: (row) => <Why row={row} /> },
+  { id: 'cadence', header: 'Schedule', width: 120, cell: (row) => scheduleWords(row) },
   {
     id: 'rate',
     header: 'Succeeded',
@@ -130,9 +132,31 @@ function LastSync({ row }: { row: Row }) {
   return <StatusChip status={row.last_sync.status} of="sync" />;
 }
 
+/** A tick is looked for every few seconds, so a minute past it something holds it up. */
+const lateAfterMs = 60_000;
+
 function Next({ row }: { row: Row }) {
   if (!row.enabled) return <span className="dim">off</span>;
-  return <Ago at={row.next_sync_at} />;
+  const isLate = row.next_sync_at !== null && Date.now() - Date.parse(row.next_sync_at) > lateAfterMs;
+  return isLate ? (
+    <span className="row">
+      <StatusChip status="late" /> <Ago at={row.next_sync_at} />
+    </span>
+  ) : (
+    <Ago at={row.next_sync_at} />
+  );
+}
+
+/** Why the last sync waits or failed. */
+function Why({ row: { last_sync } }: { row: Row }) {
+  if (last_sync === null) return null;
+  const { waiting_for, error_message } = last_sync;
+  const words = waiting_for === null ? error_message : `Waits ${waitWords(waiting_for)}`;
+  return words === null ? null : (
+    <span className="cut" title={words}>
+      {words}
+    </span>
+  );
 }
 
 function NoConnectors({ q, button }: { q: string | undefined; button: React.ReactNode }) {

@@ -3,6 +3,7 @@ import { api } from '../../api/client.ts';
 import type { Connector } from '../../api/types.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { bodyOf, ConnectorFields } from './connector-fields.tsx';
+import { browserZone } from './schedule-fields.tsx';
 
 export function EditDialog(props: { connector: Connector; isOpen: boolean; onClose: () => void }) {
   const { connector, isOpen, onClose } = props;
@@ -36,6 +37,8 @@ function draftOf(connector: Connector) {
     name: connector.name,
     externalAccountId: connector.external_account_id,
     cadenceHours: connector.configured_cadence_hours,
+    cron: connector.cron,
+    timeZone: connector.cron === null ? browserZone() : connector.time_zone,
     onActiveSync: connector.on_active_sync,
     isEnabled: connector.enabled,
   };

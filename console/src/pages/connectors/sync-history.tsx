@@ -13,6 +13,7 @@ import { Panel } from '../../parts/page.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago, Duration } from '../../parts/time.tsx';
 import { connectorSearch, syncStatuses } from './search.ts';
+import { SyncTimeline, totalMs } from './sync-timeline.tsx';
 
 const rowKey = (sync: Sync) => sync.job_id;
 const hrefOf = (sync: Sync) => `/jobs/${sync.job_id}`;
@@ -48,7 +49,7 @@ export function SyncHistory({ connectorId }: { connectorId: string }) {
       </FilterBar>
       <KeysetTable
         label="Syncs"
-        columns={columns}
+        columns={columnsFor(list.rows)}
         rows={list.rows}
         rowKey={rowKey}
         href={hrefOf}
@@ -66,6 +67,17 @@ export function SyncHistory({ connectorId }: { connectorId: string }) {
       />
     </Panel>
   );
+}
+
+function columnsFor(rows: readonly Sync[]): Column<Sync>[] {
+  const longestMs = Math.max(...rows.map(totalMs), 1);
+  const timeline: Column<Sync> = {
+    id: 'timeline',
+    header: 'Queued, starting, running',
+    width: 180,
+    cell: (sync) => <SyncTimeline sync={sync} longestMs={longestMs} />,
+  };
+  return [...columns.slice(0, 2), timeline, ...columns.slice(2)];
 }
 
 const columns: Column<Sync>[] = [

@@ -77,8 +77,11 @@ export async function importConnections(
     const { tenantId, airbyteConnectionId } = wish;
     try {
       await assertTenant(db, tenantId);
-      const warnings = await inspectConnection(client, canonicalConnectionId(airbyteConnectionId));
-      const connector = await createConnector({ db }, { tenantId, createdBy }, wish);
+      const { warnings, workspaceId } = await inspectConnection(
+        client,
+        canonicalConnectionId(airbyteConnectionId),
+      );
+      const connector = await createConnector({ db }, { tenantId, createdBy, workspaceId }, wish);
       report.imported.push({ connector, warnings });
     } catch (error) {
       if (!isSluiceError(error) || !refusals.includes(error.code)) throw error;

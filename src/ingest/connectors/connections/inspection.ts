@@ -7,6 +7,11 @@ export interface EnrolmentWarning {
   message: string;
 }
 
+export interface Inspection {
+  warnings: EnrolmentWarning[];
+  workspaceId: string | null;
+}
+
 const timeoutMs = 10_000;
 const deleted = 'deprecated';
 
@@ -17,17 +22,19 @@ const deleted = 'deprecated';
 export async function inspectConnection(
   client: AirbyteClient | null,
   connectionId: string,
-): Promise<EnrolmentWarning[]> {
-  if (client === null) return [];
+): Promise<Inspection> {
+  if (client === null) return { warnings: [], workspaceId: null };
   const signal = AbortSignal.timeout(timeoutMs);
   const answer = await client.getConnection(connectionId, { signal }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
     return null;
   });
-  if (answer === null) return [unchecked(`it did not respond within ${timeoutMs / 1000} s`)];
-  if (answer.type === 'ok') return warningsAbout(answer.value);
+  if (answer === null) return unchecked(`it did not respond within ${timeoutMs / 1000} s`);
+  if (answer.type === 'ok') {
+    return { warnings: warningsAbout(answer.value), workspaceId: answer.value.workspaceId };
+  }
   if (await isUnknown(client, answer.problem)) throw unknown(connectionId);
-  return [unchecked(answer.problem.message)];
+  return unchecked(answer.problem.message);
 }
 
 function warningsAbout({ connectionId, status, scheduleType }: AirbyteConnection): EnrolmentWarning[] {
@@ -58,9 +65,7 @@ function unknown(connectionId: string): Error {
   });
 }
 
-function unchecked(reason: string): EnrolmentWarning {
-  return {
-    code: 'connection_unchecked',
-    message: `Airbyte could not be asked whether the connection exists: ${reason}`,
-  };
+function unchecked(reason: string): Inspection {
+  const message = `Airbyte could not be asked whether the connection exists: ${reason}`;
+  return { warnings: [{ code: 'connection_unchecked', message }], workspaceId: null };
 }

@@ -5,6 +5,7 @@ import { isSync, isTerminal } from '../airbyte/types.ts';
 import { findConnector } from '../store.ts';
 import type { Connector } from '../types.ts';
 import { type AirbyteCalls, waiting } from './airbyte-calls.ts';
+import { isCapReached } from './cap.ts';
 import { checkpointOf, doubtMs, kept, type SyncCheckpoint, withoutIntent } from './checkpoint.ts';
 import type { SyncWorkerDeps } from './deps.ts';
 import { announcesStart } from './dispatch.ts';
@@ -50,7 +51,18 @@ export async function triggerSync(
     const known = (await lookUp(attempt, since)) ?? (await waitForLost(attempt));
     if (known !== null) return known;
   }
-  return (await refuseTooEarly(attempt)) ?? post(attempt, since);
+  return (await waitForRoom(attempt)) ?? (await refuseTooEarly(attempt)) ?? post(attempt, since);
+}
+
+/** Looks before a place in the rate limits is taken; `post` looks once more, where nobody can come between. */
+async function waitForRoom(attempt: Attempt): Promise<SliceResult | null> {
+  const { deps, slice, connector } = attempt;
+  const { maxRunning, maxRunningPerWorkspace } = deps.policy;
+  if (maxRunning === null && maxRunningPerWorkspace === null) return null;
+  const isFull = await slice.transaction((tx) =>
+    isCapReached(tx, deps.policy, { ...connector, isFinal: false }),
+  );
+  return isFull ? waitKeeping(attempt, { waitingFor: 'sync_cap' }) : null;
 }
 
 /** Airbyte's notification may come after the poll that saw the failure: then the retry that waits is pointless. */
@@ -89,7 +101,7 @@ function waitForOther(attempt: Attempt, { runId, jobType }: AirbyteJob, since: D
     const message = `The ${jobType} ${runId} of Airbyte has kept the sync waiting for ${hours} hours`;
     return { outcome: dead('already_running', message, 'conflict') };
   }
-  return waitKeeping(attempt, {
+  const waits = waitKeeping(attempt, {
     // Airbyte refused the trigger because of that job: only an earlier one may still have created a run.
     triggerStartedAt: since?.toISOString() ?? null,
     unansweredSince: since === null ? null : checkpoint.unansweredSince,
@@ -97,6 +109,7 @@ function waitForOther(attempt: Attempt, { runId, jobType }: AirbyteJob, since: D
     blockedBy,
     waitingFor: 'airbyte_job_running',
   });
+  return { ...waits, stage: 'waiting' };
 }
 
 /**
@@ -161,12 +174,17 @@ async function post(attempt: Attempt, since: Date | null): Promise<SliceResult> 
   const now = new Date(deps.clock.nowMs());
   // The oldest trigger without a response counts: its run may appear late.
   const intent = since ?? now;
-  attempt.checkpoint = {
+  const withIntent = {
     ...attempt.checkpoint,
     triggerStartedAt: intent.toISOString(),
     unansweredSince: now.toISOString(),
   };
-  await slice.transaction(async () => {}, { checkpoint: kept(attempt.checkpoint), stage: 'triggering' });
+  const isFull = await slice.transaction(
+    (tx) => isCapReached(tx, deps.policy, { ...connector, isFinal: true }),
+    (full) => (full ? {} : { checkpoint: kept(withIntent), stage: 'triggering' }),
+  );
+  if (isFull) return waitKeeping(attempt, { waitingFor: 'sync_cap' });
+  attempt.checkpoint = withIntent;
   const answer = await calls.ask('trigger', (client, options) =>
     client.triggerSync(connector.airbyteConnectionId, options),
   );

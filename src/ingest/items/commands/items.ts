@@ -28,6 +28,10 @@ interface ImportFlags extends CommonOptions {
   processor?: string;
   options?: string;
   sheet?: string;
+  strict?: boolean;
+  encoding?: string;
+  headerLine?: string;
+  mapping?: string;
   watch?: boolean;
 }
 
@@ -44,19 +48,51 @@ function addImport(items: Command): void {
     )
     .option('--options <json>', 'the options of the processor, as JSON or as @file')
     .option('--sheet <name>', 'of a workbook: the name of the sheet or its number, not the first visible one')
+    .option('--strict', 'refuse a file that is not well-formed, instead of repairing it with notes')
+    .option('--encoding <name>', 'of a text file: utf-8, utf-16le, utf-16be, windows-1252 or iso-8859-1')
+    .option('--header-line <number>', 'the line of the header, if it is not found')
+    .option('--mapping <json>', 'new names of columns, as JSON or as @file; null leaves a column out')
     .option('--watch', 'then follow the jobs until they have ended, as `items watch` does')
     .option('--quiet', 'show no progress');
   addClientFlags(command).action(async (names: string[], flags: ImportFlags, self: Command) => {
     const files = await openLocalFiles(names);
-    const fields: Record<string, string> = {};
-    if (flags.processor !== undefined) fields.processor = flags.processor;
-    if (flags.options !== undefined) {
-      const given = await readJson('--options', { text: flags.options, example: '{"rules": []}' });
-      fields.options = given.json;
-    }
-    if (flags.sheet !== undefined) fields.sheet = flags.sheet;
+    const fields = await fieldsOf(flags);
     const client = await connectClient(self);
     process.exitCode = await interruptible((signal) => importAll(client, { files, fields, flags, signal }));
+  });
+}
+
+async function fieldsOf(flags: ImportFlags): Promise<Record<string, string>> {
+  const { processor, sheet, encoding, headerLine } = flags;
+  const given: Record<string, string | undefined> = { processor, sheet, encoding, headerLine };
+  if (flags.strict) given.strict = 'true';
+  if (flags.options !== undefined) {
+    given.options = (await readJson('--options', { text: flags.options, example: '{"rules": []}' })).json;
+  }
+  if (flags.mapping !== undefined) {
+    given.mapping = (
+      await readJson('--mapping', { text: flags.mapping, example: '{"Article": "sku"}' })
+    ).json;
+  }
+  return Object.fromEntries(Object.entries(given).filter((field) => field[1] !== undefined)) as Record<
+    string,
+    string
+  >;
+}
+
+interface Made {
+  jobId: string;
+  notes?: { message: string; count: number; places: { line: number | null; what: string }[] }[];
+}
+
+/** What was repaired goes to stderr: stdout has only the id. */
+function describeNotes({ notes = [] }: Made): string[] {
+  return notes.map(({ message, count, places }) => {
+    const [first] = places;
+    const where = first
+      ? ` (line ${first.line ?? '–'}: ${first.what}${count > 1 ? `, and ${count - 1} more` : ''})`
+      : '';
+    return `Note: ${message}${where}`;
   });
 }
 
@@ -68,7 +104,7 @@ async function importAll(
   const jobIds: string[] = [];
   try {
     for (const file of files) {
-      const made = await sendFile<{ jobId: string }>(client, file, {
+      const made = await sendFile<Made>(client, file, {
         route: '/api/jobs',
         fields,
         isSilent: flags.quiet === true,
@@ -76,6 +112,7 @@ async function importAll(
       });
       jobIds.push(made.jobId);
       print(flags.json ? JSON.stringify(made) : made.jobId);
+      for (const line of describeNotes(made)) note(line);
     }
   } catch (error) {
     const left = files.slice(jobIds.length).map(({ label }) => label);

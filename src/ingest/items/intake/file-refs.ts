@@ -2,7 +2,9 @@ import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { findBelow, tenantFolder } from '../../../kernel/files/folder.ts';
+import { encodings } from '../../../lib/rows/text-source.ts';
 import { itemErrors } from '../errors.ts';
+import { columnMapping } from './column-mapping.ts';
 import type { ItemSource } from './form.ts';
 
 const body = z.strictObject({
@@ -10,6 +12,10 @@ const body = z.strictObject({
   processor: z.string().optional(),
   options: z.unknown().optional(),
   sheet: z.string().max(100).optional(),
+  strict: z.boolean().default(false),
+  encoding: z.enum(encodings).optional(),
+  headerLine: z.number().int().min(1).max(1_000).optional(),
+  mapping: columnMapping.nullable().default(null),
 });
 
 /** Opens a file in the tenant's folder inside the operator's folder. */
@@ -26,7 +32,7 @@ export async function openFileRef(
       })),
     });
   }
-  const { fileRef, processor = null, options = {}, sheet = null } = parsed.data;
+  const { fileRef, processor = null, options = {}, sheet = null, ...reading } = parsed.data;
   if (folder === null) {
     throw itemErrors.raise.file_ref_refused('No folder is configured on this server (INGEST_FOLDER)');
   }
@@ -37,7 +43,12 @@ export async function openFileRef(
     );
   }
   return {
-    fields: () => ({ processor, options, sheet }),
+    fields: () => ({
+      processor,
+      options,
+      sheet,
+      reading: { ...reading, encoding: reading.encoding, headerLine: reading.headerLine },
+    }),
     file: { fileName: path.basename(file), mediaType: null, content: createReadStream(file) },
     more: async () => null,
   };

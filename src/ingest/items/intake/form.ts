@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { FormReader, plainName } from '../../../kernel/http/multipart.ts';
 import { itemErrors } from '../errors.ts';
 import { type ArrivingFile, imageLimits } from '../images/types.ts';
+import { parseReading, type Reading, readingFields } from './reading.ts';
 
 /** What a request says about its files. */
 export interface ItemFields {
@@ -11,6 +12,7 @@ export interface ItemFields {
   options: unknown;
   /** Of a workbook: the name of a sheet, or its number. */
   sheet: string | null;
+  reading: Reading;
 }
 
 export interface ItemSource {
@@ -32,12 +34,12 @@ export async function readItemForm(
   { maxFileBytes }: { maxFileBytes: number },
 ): Promise<ItemSource> {
   const form = new FormReader(request, {
-    fields: ['processor', 'options', 'sheet'],
+    fields: ['processor', 'options', 'sheet', ...readingFields],
     maxFieldBytes: 256 * 1024,
     maxFiles: imageLimits.images,
     maxFileBytes,
     filePart: 'file',
-    allowed: 'processor, options, sheet, file',
+    allowed: `processor, options, sheet, file, ${readingFields.join(', ')}`,
     errors: {
       invalid: form_invalid,
       fieldTooLarge: upload_too_large,
@@ -52,8 +54,9 @@ export async function readItemForm(
   const file = await more();
   if (file === null) throw itemErrors.raise.file_missing('The form has no part named file');
   const fields = () => {
-    const { processor = null, sheet = null } = form.texts();
-    return { processor, options: form.json('options'), sheet };
+    const { processor = null, sheet = null, options: _options, ...given } = form.texts();
+    const mapping = form.json('mapping');
+    return { processor, options: form.json('options'), sheet, reading: parseReading({ ...given, mapping }) };
   };
   return { fields, file, more };
 }

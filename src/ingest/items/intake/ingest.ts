@@ -10,6 +10,7 @@ import { isSluiceError } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
+import type { RowNote } from '../../../lib/rows/notes.ts';
 import type { ParsedRow } from '../../../lib/rows/types.ts';
 import type { OpenWorkbook } from '../../../lib/rows/xlsx/workbook-readers.ts';
 import type { ItemMetrics } from '../metrics.ts';
@@ -49,6 +50,8 @@ export interface NewItemJob extends ItemSource {
 export interface WrittenJob {
   /** Of the whole request. */
   fields: ItemFields;
+  /** What the reader of the file repaired. */
+  notes: readonly RowNote[];
   /** `beforeCommit` runs in the transaction that makes the job visible. */
   reveal(beforeCommit?: BeforeCommit<Job>): Promise<Job>;
 }
@@ -140,6 +143,7 @@ async function ingestAtOnce<Result>(
   };
   return finish({
     fields: request.fields(),
+    notes: told.notes,
     reveal: async (beforeCommit) => {
       const { job } = await writer.writeBy(rows, () =>
         deps.db.tenant(tenantId, async (tx) => {
@@ -171,6 +175,7 @@ async function ingestInBatches<Result>(
     const told = await describeJob(deps, request, { opened, writer });
     return await finish({
       fields: request.fields(),
+      notes: told.notes,
       reveal: async (beforeCommit) => {
         const job = await reveal(deps, { key, told, writer }, beforeCommit);
         isRevealed = true;
@@ -265,7 +270,9 @@ async function describeJob(
   const { processor, options } = await chooseAtLast(deps, wishOf(request), { ...opened, jobType });
   const fileName = opened.source.describe();
   const controllers = { ingest: writer.describe() };
-  return { columns: [...writer.columns], fileName, processor: processor.name, options, controllers };
+  const { columns: named, notes = [], mapping = null } = opened.source;
+  const columns = [...new Set([...writer.columns, ...(named ?? [])])];
+  return { columns, fileName, processor: processor.name, options, controllers, notes, mapping };
 }
 
 async function reveal(

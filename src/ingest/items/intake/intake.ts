@@ -5,6 +5,7 @@ import type { Role } from '../../../kernel/tenancy/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { assertSecrets } from './choose-processor.ts';
 import { type IngestDeps, ingestFile } from './ingest.ts';
+import { plainReading } from './reading.ts';
 
 /** Files without a request come from adapters. Who may configure one may use every secret. */
 const role: Role = 'admin';
@@ -32,7 +33,7 @@ export function itemDoor(
         role,
         ipAddress: null,
         signal: null,
-        fields: () => ({ processor, options, sheet: null }),
+        fields: () => ({ processor, options, sheet: null, reading: plainReading }),
         file: { fileName, mediaType: null, content },
         more: async () => null,
       };

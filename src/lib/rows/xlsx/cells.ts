@@ -34,14 +34,19 @@ export interface RawCell {
 
 /**
  * `json`: what is stored for a cell. `problem`: why it cannot be stored. Null: the cell is empty.
- * An error such as #N/A is an explicit null, not an empty cell.
+ * An error such as #N/A is an explicit null, or its text, but never an empty cell.
  */
 export type CellValue =
   | { json: string }
   | { problem: 'number' | 'range' | 'nul' | 'surrogate' | 'type' }
   | null;
 
-export function cellValueOf({ type, text, kind }: RawCell, { is1904 }: { is1904: boolean }): CellValue {
+export interface CellRules {
+  is1904: boolean;
+  errorCells: 'null' | 'text';
+}
+
+export function cellValueOf({ type, text, kind }: RawCell, { is1904, errorCells }: CellRules): CellValue {
   if (text === null) return type === 'e' ? { json: 'null' } : null;
   switch (type) {
     case 'n':
@@ -53,7 +58,7 @@ export function cellValueOf({ type, text, kind }: RawCell, { is1904 }: { is1904:
     case 'b':
       return booleanValue(text.trim());
     case 'e':
-      return { json: 'null' };
+      return errorCells === 'text' && text !== '' ? textValue(text) : { json: 'null' };
     case 'd':
       return textValue(text.trim());
     default:

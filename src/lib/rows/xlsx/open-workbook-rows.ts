@@ -3,6 +3,7 @@ import type { Archive } from '../../formats/archive.ts';
 import { XmlReader } from '../../formats/xml.ts';
 import { createTurns } from '../../timing/event-loop-turns.ts';
 import { readerErrors } from '../errors.ts';
+import { quoted, RowNotes } from '../notes.ts';
 import { RowQueue } from '../row-queue.ts';
 import { OpenRowReader, type RowSource } from '../row-reader.ts';
 import type { ReaderLimits, RowReader } from '../types.ts';
@@ -10,26 +11,34 @@ import { type ChosenSheet, chooseSheet } from './choose-sheet.ts';
 import { SheetRows } from './sheet-rows.ts';
 import { malformed, maxXmlDepth, openWorkbook, type Workbook } from './workbook.ts';
 
-export interface OpenWorkbookOptions {
+export interface SheetOptions {
   /** Its name, or its number from 1. Default: the first visible one. */
   sheet?: string | undefined;
   limits: ReaderLimits;
+  /** Whether a sheet that is not quite a table is read by the rules of `notes.ts`. Default: it is refused. */
+  repair?: boolean | undefined;
+  /** The row of the header. Default: the first row with values. */
+  headerLine?: number | undefined;
+  /** What becomes of a cell with an error. Default: null. */
+  errorCells?: 'null' | 'text' | undefined;
+}
+
+interface OpenWorkbookOptions extends SheetOptions {
   /** Ends the reading, also in the middle of a part. */
   signal?: AbortSignal | undefined;
 }
 
 /** Opens the rows of one sheet. Takes over the archive: closing the reader closes it. */
-export async function openWorkbookRows(
-  archive: Archive,
-  { sheet: wanted, limits, signal }: OpenWorkbookOptions,
-): Promise<RowReader> {
+export async function openWorkbookRows(archive: Archive, options: OpenWorkbookOptions): Promise<RowReader> {
+  const { limits, signal } = options;
   let workbook: Workbook | null = null;
   try {
     workbook = await openWorkbook(archive, { limits, signal });
-    const sheet = chooseSheet(workbook.sheets, wanted);
+    const sheet = chooseSheet(workbook.sheets, options.sheet);
     const queue = new RowQueue(limits);
-    const source = new SheetSource({ archive, workbook, sheet, limits, queue, signal });
-    return await openReader(source, queue);
+    const notes = options.repair ? new RowNotes() : null;
+    const source = new SheetSource({ archive, workbook, sheet, options, queue, notes });
+    return await openReader(source, { queue, notes, workbook, sheet, isAsked: options.sheet !== undefined });
   } catch (error) {
     archive.close();
     await workbook?.strings.close();
@@ -37,8 +46,33 @@ export async function openWorkbookRows(
   }
 }
 
-async function openReader(source: RowSource, queue: RowQueue): Promise<RowReader> {
-  const reader = new OpenRowReader({ format: 'xlsx', delimiter: null, source, queue });
+interface OpenedSheet {
+  queue: RowQueue;
+  notes: RowNotes | null;
+  workbook: Workbook;
+  sheet: ChosenSheet;
+  isAsked: boolean;
+}
+
+async function openReader(source: SheetSource, opened: OpenedSheet): Promise<RowReader> {
+  const { queue, notes, workbook, sheet } = opened;
+  const sheets = workbook.sheets
+    .filter(({ part, isHidden }) => part !== null && !isHidden)
+    .map(({ name }) => name);
+  const shown = sheets.slice(0, mostListedSheets);
+  if (sheets.length > 1 && !opened.isAsked) {
+    const others = sheets
+      .filter((name) => name !== sheet.name)
+      .slice(0, 5)
+      .map(quoted);
+    notes?.add(
+      'other_sheets',
+      { line: null, row: null },
+      () => `read ${quoted(sheet.name)}, not ${others.join(', ')}`,
+    );
+  }
+  const layout = () => ({ encoding: null, headerLine: source.headerLine, sheet: sheet.name, sheets: shown });
+  const reader = new OpenRowReader({ format: 'xlsx', delimiter: null, source, queue, layout, notes });
   try {
     await reader.readHeader();
     return reader;
@@ -49,13 +83,15 @@ async function openReader(source: RowSource, queue: RowQueue): Promise<RowReader
   }
 }
 
+const mostListedSheets = 100;
+
 interface SheetSourceParts {
   archive: Archive;
   workbook: Workbook;
   sheet: ChosenSheet;
-  limits: ReaderLimits;
+  options: OpenWorkbookOptions;
   queue: RowQueue;
-  signal: AbortSignal | undefined;
+  notes: RowNotes | null;
 }
 
 /** Parsing is slow: twice as much at once would delay everything else in the process. */
@@ -81,7 +117,8 @@ class SheetSource implements RowSource {
 
   constructor(parts: SheetSourceParts) {
     this.#parts = parts;
-    const { archive, workbook, sheet, limits, queue } = parts;
+    const { archive, workbook, sheet, options, queue, notes } = parts;
+    const { limits, headerLine, errorCells = 'null' } = options;
     const entry = archive.find(sheet.part);
     if (entry === null) throw malformed(sheet.part, 'is missing, and is the sheet to be read');
     this.#rows = new SheetRows({
@@ -89,6 +126,9 @@ class SheetSource implements RowSource {
       workbook,
       limits,
       queue,
+      notes,
+      headerLine,
+      errorCells,
       maxRowBytesTotal: Math.max(freeRowBytes, archive.sizeBytes * limits.inflateRatio),
     });
     this.#xml = new XmlReader({
@@ -104,13 +144,18 @@ class SheetSource implements RowSource {
     return this.#rows.columns;
   }
 
+  get headerLine(): number | null {
+    return this.#rows.headerLine;
+  }
+
   async advance(): Promise<boolean> {
     await this.#takeTurn();
-    this.#parts.signal?.throwIfAborted();
+    this.#parts.options.signal?.throwIfAborted();
     if (this.#piece.length === 0) {
       const next = await this.#pieces.next();
       if (next.done) {
         this.#xml.end();
+        this.#rows.finish();
         return false;
       }
       this.#piece = next.value;

@@ -1,4 +1,4 @@
-import { checkColumnName } from '../csv-rows.ts';
+import { checkColumnName } from '../column-names.ts';
 import { readerErrors } from '../errors.ts';
 import type { ReaderLimits } from '../types.ts';
 import { columnLetters } from './cells.ts';
@@ -21,12 +21,7 @@ export function readHeader(
   for (const [at, json] of cells.entries()) {
     const name = json === undefined || json === 'null' ? '' : nameOf(json);
     if (name === '') continue;
-    if (names.length === limits.columns) {
-      throw readerErrors.raise.too_many_columns(
-        `The header (row ${sheetRow} of the sheet) has more than ${limits.columns} columns, the most allowed.`,
-        { details: { sheet_row: sheetRow, max_columns: limits.columns } },
-      );
-    }
+    if (names.length === limits.columns) throw tooManyColumns(limits, sheetRow);
     const details = { sheet_row: sheetRow, column: columnLetters(at) };
     checkColumnName(name, { limits, where: `Cell ${columnLetters(at)}${sheetRow} of the header`, details });
     refuseTwin(name, { earlier: known.get(name), at, sheetRow });
@@ -35,6 +30,24 @@ export function readHeader(
     positions.push(at);
   }
   return { names, positions };
+}
+
+/** The name in each cell, empty where there is none. */
+export function namesIn(
+  cells: readonly (string | undefined)[],
+  { limits, sheetRow }: { limits: ReaderLimits; sheetRow: number },
+): string[] {
+  const names = Array.from(cells, (json) => (json === undefined || json === 'null' ? '' : nameOf(json)));
+  const count = names.filter((name) => name.trim() !== '').length;
+  if (count <= limits.columns) return names;
+  throw tooManyColumns(limits, sheetRow);
+}
+
+function tooManyColumns(limits: ReaderLimits, sheetRow: number): Error {
+  return readerErrors.raise.too_many_columns(
+    `The header (row ${sheetRow} of the sheet) has more than ${limits.columns} columns, the most allowed.`,
+    { details: { sheet_row: sheetRow, max_columns: limits.columns } },
+  );
 }
 
 function nameOf(json: string): string {

@@ -1,9 +1,11 @@
 import type { SluiceError } from '../../errors.ts';
 import type { XmlAttributes, XmlEvents } from '../../formats/xml.ts';
 import { readerErrors } from '../errors.ts';
+import type { RowNotes } from '../notes.ts';
 import type { RowQueue } from '../row-queue.ts';
 import type { ReaderLimits } from '../types.ts';
 import {
+  type CellRules,
   type CellValue,
   cellValueOf,
   columnLetters,
@@ -11,7 +13,7 @@ import {
   mostSheetColumns,
   mostSheetRows,
 } from './cells.ts';
-import { readHeader, type SheetHeader } from './sheet-header.ts';
+import { SheetTable } from './sheet-table.ts';
 import { malformed, type Workbook } from './workbook.ts';
 
 export interface SheetRowsOptions {
@@ -19,19 +21,18 @@ export interface SheetRowsOptions {
   workbook: Pick<Workbook, 'strings' | 'styles' | 'is1904'>;
   limits: ReaderLimits;
   queue: RowQueue;
+  /** With them, a sheet that is not quite a table is repaired; without, it is refused. */
+  notes: RowNotes | null;
+  headerLine: number | undefined;
+  errorCells: CellRules['errorCells'];
   /** The maximum size of all rows together: a text that a million cells share makes a long file. */
   maxRowBytesTotal: number;
 }
 
-/** Reads the cells of a sheet: the first row with values names the columns, every other goes into the queue. */
+/** Reads the cells of a sheet, row by row. */
 export class SheetRows implements XmlEvents {
   readonly #options: SheetRowsOptions;
-  #header: SheetHeader | null = null;
-  /** `{"first":`, `,"second":` …: the text before each cell of a row. */
-  #leads: string[] = [];
-  #shortestRowUnits = 0;
-  #named = new Set<number>();
-  #rowUnitsTotal = 0;
+  readonly #table: SheetTable;
   #isInData = false;
   #isInRow = false;
   #isInCell = false;
@@ -49,16 +50,21 @@ export class SheetRows implements XmlEvents {
 
   constructor(options: SheetRowsOptions) {
     this.#options = options;
+    this.#table = new SheetTable(options);
   }
 
   /** Null until the header was read. */
   get columns(): readonly string[] | null {
-    return this.#header?.names ?? null;
+    return this.#table.columns;
+  }
+
+  get headerLine(): number | null {
+    return this.#table.headerLine;
   }
 
   /** The length of even the shortest row: the names of all columns. */
   get shortestRowUnits(): number {
-    return this.#shortestRowUnits;
+    return this.#table.shortestRowUnits;
   }
 
   /** The current row, for messages. */
@@ -66,11 +72,17 @@ export class SheetRows implements XmlEvents {
     return this.#sheetRow;
   }
 
+  /** After the last cell. */
+  finish(): void {
+    this.#table.finish();
+  }
+
   open(name: string, attribute: XmlAttributes): void {
     if (this.#isInCell) this.#openInCell(name);
     else if (this.#isInRow && name === 'c') this.#openCell(attribute);
     else if (this.#isInData && name === 'row') this.#openRow(attribute);
     else if (name === 'sheetData') this.#isInData = true;
+    else if (name === 'mergeCell') this.#noteMerged(attribute);
   }
 
   close(name: string): void {
@@ -133,10 +145,10 @@ export class SheetRows implements XmlEvents {
     this.#isInInline = false;
     this.#phonetic = 0;
     if (this.#hasFormula && this.#isWithoutResult()) throw this.#notCalculated();
-    const { workbook } = this.#options;
+    const { workbook, errorCells } = this.#options;
     const kind = workbook.styles.kindOf(this.#style);
     const text = this.#type === 's' ? this.#sharedText() : this.#text;
-    const value = cellValueOf({ type: this.#type, text, kind }, workbook);
+    const value = cellValueOf({ type: this.#type, text, kind }, { is1904: workbook.is1904, errorCells });
     if (value === null) return;
     if ('problem' in value) throw this.#problem(value.problem);
     this.#weigh(value.json);
@@ -174,57 +186,12 @@ export class SheetRows implements XmlEvents {
 
   #closeRow(): void {
     this.#isInRow = false;
-    const cells = this.#cells;
-    if (!cells.some((json) => json !== undefined && json !== '""')) return;
-    if (this.#header === null) {
-      this.#takeHeader(cells);
-      return;
-    }
-    this.#refuseUnnamed(cells, this.#header);
-    let json = '';
-    for (const [at, position] of this.#header.positions.entries()) {
-      json += this.#leads[at];
-      json += cells[position] ?? 'null';
-    }
-    this.#count(json.length);
-    this.#options.queue.put(`${json}}`);
+    this.#table.take(this.#cells, this.#sheetRow);
   }
 
-  #takeHeader(cells: readonly (string | undefined)[]): void {
-    const { limits } = this.#options;
-    const header = readHeader(Array.from(cells), { limits, sheetRow: this.#sheetRow });
-    // A row of nothing but errors names no column.
-    if (header.names.length === 0) {
-      throw readerErrors.raise.empty_header(`${this.#rowWords()} is the header, but names no column.`, {
-        details: this.#place(),
-      });
-    }
-    this.#header = header;
-    this.#leads = header.names.map((name, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`);
-    this.#shortestRowUnits = this.#leads.reduce((sum, lead) => sum + lead.length + 'null'.length, 0);
-    this.#named = new Set(header.positions);
-  }
-
-  /** A column without a name may exist, but values in it would be lost. */
-  #refuseUnnamed(cells: readonly (string | undefined)[], { positions }: SheetHeader): void {
-    if (cells.length === positions.length && positions.at(-1) === positions.length - 1) return;
-    for (const [at, json] of cells.entries()) {
-      if (json === undefined || json === '""' || this.#named.has(at)) continue;
-      throw readerErrors.raise.empty_header(
-        `${this.#rowWords()} has a value in column ${columnLetters(at)}, which has no name in the header.`,
-        { details: { ...this.#place(), column: columnLetters(at) } },
-      );
-    }
-  }
-
-  #count(units: number): void {
-    this.#rowUnitsTotal += units;
-    if (this.#rowUnitsTotal <= this.#options.maxRowBytesTotal) return;
-    throw readerErrors.raise.archive_unfolds_too_far(
-      `The file expands too far: at row ${this.#options.queue.total + 1} its rows come to more than ` +
-        `${this.#options.maxRowBytesTotal} bytes.`,
-      { details: { max_bytes: this.#options.maxRowBytesTotal } },
-    );
+  #noteMerged(attribute: XmlAttributes): void {
+    const range = attribute('ref') ?? '';
+    this.#options.notes?.add('merged_cells', { line: lineOfRange(range), row: null }, () => range);
   }
 
   #problem(problem: Extract<CellValue, { problem: string }>['problem']): SluiceError {
@@ -284,7 +251,7 @@ export class SheetRows implements XmlEvents {
   }
 
   #place(): { row: number; sheet_row: number } {
-    return { row: this.#header === null ? 0 : this.#options.queue.total + 1, sheet_row: this.#sheetRow };
+    return { row: this.columns === null ? 0 : this.#options.queue.total + 1, sheet_row: this.#sheetRow };
   }
 }
 
@@ -294,4 +261,10 @@ function textOf(json: string): string {
 
 function shortly(given: string | null): string {
   return JSON.stringify([...(given ?? '').slice(0, 40)].slice(0, 20).join(''));
+}
+
+/** The row of `B12` in `B12:C14`. */
+function lineOfRange(range: string): number | null {
+  const row = /^[A-Z]{1,3}(\d{1,7})/.exec(range)?.[1];
+  return row === undefined ? null : Number(row);
 }

@@ -3,14 +3,12 @@ import { contentErrors } from '../../formats/errors.ts';
 import type { Spool } from '../../formats/spool.ts';
 import { KeptThread } from '../../threads/kept-thread.ts';
 import { readerErrors } from '../errors.ts';
-import type { ParsedRow, ReaderLimits, RowReader } from '../types.ts';
-import type { WorkbookAnswer, WorkbookFailure, WorkbookRequest } from './workbook-thread.ts';
+import { type FileLayout, type ParsedRow, plainLayout, type RowReader } from '../types.ts';
+import type { SheetOptions } from './open-workbook-rows.ts';
+import type { SheetReport, WorkbookAnswer, WorkbookFailure, WorkbookRequest } from './workbook-thread.ts';
 
 /** Opens a workbook; takes over its file. */
-export type OpenWorkbook = (
-  file: Spool,
-  options: { sheet: string | undefined; limits: ReaderLimits },
-) => Promise<RowReader>;
+export type OpenWorkbook = (file: Spool, options: SheetOptions) => Promise<RowReader>;
 
 /** One workbook keeps up to 40 MB, however large it is: long tables of texts go to a file. */
 const heapMb = 512;
@@ -37,7 +35,7 @@ export class WorkbookReaders {
   /** Takes over the file, also if it fails. */
   async open(
     file: Spool,
-    { sheet, limits, signal }: { sheet: string | undefined; limits: ReaderLimits; signal: AbortSignal },
+    { signal, ...options }: SheetOptions & { signal: AbortSignal },
   ): Promise<RowReader> {
     this.#lastId += 1;
     const id = this.#lastId;
@@ -52,7 +50,7 @@ export class WorkbookReaders {
     });
     this.#open.set(id, reader);
     try {
-      await reader.open({ fd: file.fd, sizeBytes: file.sizeBytes, sheet, limits });
+      await reader.open({ fd: file.fd, sizeBytes: file.sizeBytes, options });
       return reader;
     } catch (error) {
       await reader.close();
@@ -82,7 +80,7 @@ class ThreadReader implements RowReader {
   readonly delimiter = null;
   readonly #id: number;
   readonly #parts: ThreadReaderParts;
-  #columns: readonly string[] | null = null;
+  #report: SheetReport = { columns: null, notes: [], layout: plainLayout };
   #asked: Asked | null = null;
   #closing: Promise<void> | null = null;
   #lost: { error: unknown } | null = null;
@@ -95,17 +93,27 @@ class ThreadReader implements RowReader {
   }
 
   get columns(): readonly string[] | null {
-    return this.#columns;
+    return this.#report.columns;
+  }
+
+  get layout(): FileLayout {
+    return this.#report.layout;
+  }
+
+  get notes(): RowReader['notes'] {
+    return this.#report.notes;
   }
 
   async open(question: Omit<Extract<WorkbookRequest, { type: 'open' }>, 'id' | 'type'>): Promise<void> {
     const answer = await this.#ask({ id: this.#id, type: 'open', ...question });
-    if (answer.type === 'opened') this.#columns = answer.columns;
+    if (answer.type === 'opened') this.#report = answer.report;
   }
 
   async read(maxRows: number, maxBytes: number): Promise<ParsedRow[] | null> {
     const answer = await this.#ask({ id: this.#id, type: 'read', maxRows, maxBytes });
-    return answer.type === 'rows' ? answer.rows : null;
+    if (answer.type !== 'rows') return null;
+    this.#report = answer.report ?? this.#report;
+    return answer.rows;
   }
 
   close(): Promise<void> {

@@ -1,21 +1,29 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { isSluiceError, messageOf } from '../../errors.ts';
-import type { ParsedRow, ReaderLimits, RowReader } from '../types.ts';
+import type { FileLayout, ParsedRow, RowReader } from '../types.ts';
 import { openRowArchive } from './archive-kind.ts';
-import { openWorkbookRows } from './open-workbook-rows.ts';
+import { openWorkbookRows, type SheetOptions } from './open-workbook-rows.ts';
 
 // Runs in the thread that reads workbooks; `workbook-readers.ts` starts and watches it. Several are read side by side:
 // each gives the others a turn after a few milliseconds.
 
 export type WorkbookRequest = { id: number } & (
-  | { type: 'open'; fd: number; sizeBytes: number; sheet: string | undefined; limits: ReaderLimits }
+  | { type: 'open'; fd: number; sizeBytes: number; options: SheetOptions }
   | { type: 'read'; maxRows: number; maxBytes: number }
   | { type: 'close' }
 );
 
+/** What a reader knows besides its rows. */
+export interface SheetReport {
+  columns: readonly string[] | null;
+  notes: RowReader['notes'];
+  layout: FileLayout;
+}
+
 export type WorkbookAnswer = { id: number } & (
-  | { type: 'opened'; columns: readonly string[] | null }
-  | { type: 'rows'; rows: ParsedRow[] | null }
+  | { type: 'opened'; report: SheetReport }
+  /** The report comes with the end of the rows: repaired rows may have added columns. */
+  | { type: 'rows'; rows: ParsedRow[] | null; report: SheetReport | null }
   /** From now on the thread does not use the file any more. */
   | { type: 'closed' }
   | { type: 'failed'; failure: WorkbookFailure }
@@ -55,12 +63,12 @@ class ReaderThread {
     const { id } = request;
     switch (request.type) {
       case 'open': {
-        const { columns } = await this.#open(request);
-        return { id, type: 'opened', columns };
+        return { id, type: 'opened', report: reportOf(await this.#open(request)) };
       }
       case 'read': {
         const reader = await this.#books.get(id)?.reader;
-        return { id, type: 'rows', rows: (await reader?.read(request.maxRows, request.maxBytes)) ?? null };
+        const rows = (await reader?.read(request.maxRows, request.maxBytes)) ?? null;
+        return { id, type: 'rows', rows, report: rows === null && reader ? reportOf(reader) : null };
       }
       case 'close':
         await this.#close(id);
@@ -68,17 +76,11 @@ class ReaderThread {
     }
   }
 
-  #open({
-    id,
-    fd,
-    sizeBytes,
-    sheet,
-    limits,
-  }: Extract<WorkbookRequest, { type: 'open' }>): Promise<RowReader> {
+  #open({ id, fd, sizeBytes, options }: Extract<WorkbookRequest, { type: 'open' }>): Promise<RowReader> {
     const closing = new AbortController();
     const open = async () => {
-      const archive = await openRowArchive({ lentFd: fd, sizeBytes }, limits);
-      return openWorkbookRows(archive, { sheet, limits, signal: closing.signal });
+      const archive = await openRowArchive({ lentFd: fd, sizeBytes }, options.limits);
+      return openWorkbookRows(archive, { ...options, signal: closing.signal });
     };
     const reader = open();
     this.#books.set(id, { reader, closing });
@@ -93,6 +95,10 @@ class ReaderThread {
     const reader = await book?.reader.catch(() => null);
     await reader?.close();
   }
+}
+
+function reportOf({ columns, notes, layout }: RowReader): SheetReport {
+  return { columns, notes, layout };
 }
 
 function failureOf(error: unknown): WorkbookFailure {

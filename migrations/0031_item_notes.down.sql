@@ -1,0 +1,3 @@
+alter table item_jobs
+  drop column notes,
+  drop column mapping;
