@@ -2138,13 +2138,19 @@ export interface Paths {
     };
   };
   '/api/jobs/{job_id}/export': {
-    /** Export the grid as a file. Right: `item.read`. */
+    /** Export the grid as a file: CSV, XLSX or Parquet. Right: `item.read`. */
     post: {
       path: {
         job_id: string;
       };
       query: {
-        format?: 'csv' | 'xlsx';
+        format?: 'csv' | 'xlsx' | 'parquet';
+        /** Also the columns of the file, as input.NAME */
+        input?: 'true' | 'false';
+        /** Also why rows failed: error_code and last_error */
+        reasons?: 'true' | 'false';
+        /** Only these columns, in this order: columns=sku&columns=price */
+        columns?: string[];
       };
       body: undefined;
       reply: unknown;

@@ -16,7 +16,7 @@ import {
 import { jobKeyOf } from '../../kernel/jobs/routes.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import { readerErrors } from '../../lib/rows/errors.ts';
-import { exportItems } from './export/export.ts';
+import { type ExportFormat, exportFormats, exportItems } from './export/export.ts';
 import type { PageTiming } from './grid/page-timing.ts';
 import { gridRoutes } from './grid/routes.ts';
 import { imageRoutes } from './images/image-routes.ts';
@@ -163,26 +163,41 @@ function installReprocess(app: RouteApp, deps: ItemRoutesDeps): void {
   });
 }
 
+const mediaTypes: Record<ExportFormat, string> = {
+  csv: 'text/csv; charset=utf-8',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  parquet: 'application/vnd.apache.parquet',
+};
+
+const yesNo = z.enum(['true', 'false']).default('false');
+
+const exportQuery = z.strictObject({
+  format: z.enum(exportFormats).default('csv'),
+  input: yesNo.describe('Also the columns of the file, as input.NAME'),
+  reasons: yesNo.describe('Also why rows failed: error_code and last_error'),
+  columns: z
+    .union([z.string().transform((name) => [name]), z.array(z.string()).min(1).max(1_000)])
+    .optional()
+    .describe('Only these columns, in this order: columns=sku&columns=price'),
+});
+
 function installExport(app: RouteApp, { db }: RouteDeps): void {
-  const mediaTypes = {
-    csv: 'text/csv; charset=utf-8',
-    xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-  };
   app.route({
     method: 'POST',
     url: '/api/jobs/:job_id/export',
     config: { action: 'item.read' },
     schema: {
       tags,
-      summary: 'Export the grid as a file',
+      summary: 'Export the grid as a file: CSV, XLSX or Parquet',
       params,
-      querystring: z.strictObject({ format: z.enum(['csv', 'xlsx']).default('csv') }),
+      querystring: exportQuery,
       response: { 200: z.any().describe('The file'), ...problems(404, 409, 413, 415, 422) },
     },
     handler: async (request, reply) => {
-      const { format } = request.query;
+      const { format, input, reasons, columns = null } = request.query;
+      const wish = { input: input === 'true', reasons: reasons === 'true', columns };
       const { job, items } = await getItemJob({ db }, jobKeyOf(request));
-      const content = Readable.from(exportItems(db, items, format), { objectMode: false });
+      const content = Readable.from(exportItems(db, items, { format, wish }), { objectMode: false });
       return reply
         .type(mediaTypes[format])
         .header('content-disposition', `attachment; filename="job-${job.jobId}.${format}"`)

@@ -204,6 +204,9 @@ function collectItemId(text: string, before: string[] = []): string[] {
 
 interface ExportFlags extends CommonOptions {
   format?: ExportFormat;
+  input?: boolean;
+  reasons?: boolean;
+  column?: string[];
   output?: string;
 }
 
@@ -215,6 +218,9 @@ function addExport(items: Command): void {
     .addOption(
       new Option('--format <format>', 'default: by the name of the file, else csv').choices(exportFormats),
     )
+    .option('--input', 'also the columns of the file, as input.NAME')
+    .option('--reasons', 'also why rows failed: error_code and last_error')
+    .option('--column <name...>', 'only these columns, in this order')
     .option('-o, --output <file>', 'where to; it appears under this name when it is complete')
     .option('--quiet', 'show no progress');
   addClientFlags(command).action(async (jobId: string, flags: ExportFlags, self: Command) => {
@@ -227,7 +233,8 @@ function addExport(items: Command): void {
     const client = await connectClient(self);
     process.exitCode = await interruptible(async (signal) => {
       const isSilent = flags.quiet === true;
-      const sizeBytes = await exportItems(client, { jobId, format, file, isSilent, signal });
+      const wish = { input: flags.input === true, reasons: flags.reasons === true, columns: flags.column };
+      const sizeBytes = await exportItems(client, { jobId, format, ...wish, file, isSilent, signal });
       if (flags.json) printJson({ jobId, format, file, sizeBytes });
       else if (file !== undefined) note(`Wrote ${file}, ${shortBytes(sizeBytes)}.`);
       return exitCodes.ok;

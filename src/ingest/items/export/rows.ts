@@ -131,7 +131,7 @@ function missingColumn(rowNo: number, resultJson: string, keys: readonly string[
 }
 
 /** A result may have a key with the name of an added column: then the added column is renamed. */
-function freeName(name: string, taken: readonly string[]): string {
+export function freeName(name: string, taken: readonly string[]): string {
   let free = name;
   while (taken.includes(free)) free = `item_${free}`;
   return free;

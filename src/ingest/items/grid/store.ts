@@ -318,6 +318,22 @@ export function listForExport(
      limit ${limit}`);
 }
 
+/** The same with the input and the reason of each row. */
+export function listForDetailedExport(
+  tx: Tx,
+  { tenantId, jobId, afterId, limit }: JobKey & { afterId: number; limit: number },
+): Promise<ExportRow[]> {
+  return tx.rows<ExportRow>(sql`
+    select i.id, i.row_no as "rowNo", i.status, i.result_json::text as "resultJson", i.error_code as "errorCode",
+           i.last_error as "lastError", i.input_json::text as "inputJson"
+      from job_items i
+     where i.tenant_id = ${tenantId}
+       and i.job_id = ${jobId}
+       and i.id > ${afterId}
+     order by i.id
+     limit ${limit}`);
+}
+
 export interface ItemRow {
   /** The row as in the grid, with its input. */
   json: string;
