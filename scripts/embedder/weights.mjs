@@ -9,11 +9,16 @@ export async function readWeights(directory) {
     const shards = await Promise.all(paths.map((path) => readFile(join(directory, path))));
     const bytes = Buffer.concat(shards);
     let offset = 0;
-    for (const { name, shape, dtype } of weights) {
+    for (const { name, shape, dtype, quantization } of weights) {
       const size = shape.reduce((product, length) => product * length, 1);
-      if (dtype === 'float32')
-        tensors.push({ name, shape: plainShape(shape), values: floats(bytes, offset, size) });
-      offset += size * 4;
+      const tensor = { name, shape: plainShape(shape) };
+      if (quantization) {
+        const quantised = bytes.subarray(offset, offset + size);
+        tensors.push({ ...tensor, ...eightBits(quantised, quantization) });
+      } else if (dtype === 'float32') {
+        tensors.push({ ...tensor, values: floats(bytes, offset, size) });
+      }
+      offset += quantization ? size : size * 4;
     }
     if (offset !== bytes.length) {
       throw new Error(`The manifest speaks of ${offset} bytes of weights, and there are ${bytes.length}`);
@@ -47,4 +52,11 @@ function plainShape(shape) {
 
 function floats(bytes, offset, size) {
   return Float32Array.from({ length: size }, (_, index) => bytes.readFloatLE(offset + index * 4));
+}
+
+/** A number of these is `quantised * scale + min`; both forms are kept, because a table may stay in eight bits. */
+function eightBits(quantised, { dtype, scale, min }) {
+  if (dtype !== 'uint8') throw new Error(`Weights of the type ${dtype} are not expected`);
+  const values = Float32Array.from(quantised, (value) => Math.fround(value * scale) + min);
+  return { values, quantised, scale, min };
 }

@@ -45,7 +45,8 @@ describe('a knowledge base', () => {
     expect(made.body).toMatchObject({
       kb_id: 'hand book/1',
       name: 'Handbook',
-      chunker: { strategy: 'markdown', max_tokens: 110 },
+      chunker: { strategy: 'markdown', max_tokens: 200, min_tokens: 24, context: 'headings' },
+      language: 'english',
       embedder: { provider: 'local' },
       generation: 0,
       status: 'not_started',

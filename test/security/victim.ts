@@ -266,6 +266,11 @@ async function knowledgeBase(making: Making): Promise<string> {
      values ($1, $2, gen_random_uuid(), $3::text, sha256(convert_to($3::text, 'UTF8')), 0)`,
     [making.victim.tenantId, jobId, canary],
   );
+  // Runs of this size leave their counts among the changes.
+  await making.database.owner(
+    `insert into knowledge_words (tenant_id, kb_id, generation, word, passages) values ($1, $2, 1, $3, 1)`,
+    [making.victim.tenantId, victimsKb, canary],
+  );
   return victimsKb;
 }
 

@@ -495,7 +495,9 @@ export interface KnowledgeBase {
   chunker: {
     strategy: 'markdown' | 'recursive' | 'fixed';
     max_tokens: number;
+    min_tokens?: number;
     overlap_tokens?: number;
+    context?: 'headings' | 'none';
   };
   embedder: {
     provider: 'local' | 'openai' | 'custom';
@@ -507,6 +509,8 @@ export interface KnowledgeBase {
     api_key_secret?: string | null;
     price_per_million_tokens?: number;
   };
+  /** The language of its texts, for searches by words */
+  language: 'simple' | 'arabic' | 'armenian' | 'basque' | 'catalan' | 'danish' | 'dutch' | 'english' | 'finnish' | 'french' | 'german' | 'greek' | 'hindi' | 'hungarian' | 'indonesian' | 'irish' | 'italian' | 'lithuanian' | 'nepali' | 'norwegian' | 'portuguese' | 'romanian' | 'russian' | 'serbian' | 'spanish' | 'swedish' | 'tamil' | 'turkish' | 'yiddish';
   /** The build of the index that searches use; 0 before the first run has ended */
   generation: number;
   /** State of its last run */
@@ -574,6 +578,8 @@ export interface KnowledgePlan {
   cost: number;
   /** False if time ran out before every document was read */
   is_complete: boolean;
+  /** Everything is embedded again: the index was built with other settings, or with an older built-in model */
+  is_rebuild: boolean;
 }
 
 export interface KnowledgeResults {
@@ -588,6 +594,30 @@ export interface KnowledgeResults {
     heading_path: string[];
     start: number;
     end: number;
+    /** How the score came about; only if the request has `explain` */
+    explanation?: {
+      /** Cosine of the vectors of passage and query */
+      similarity: number | null;
+      /** Score of the words: the sum of their scores */
+      bm25: number;
+      /** Score of an average passage with each word of the query once */
+      bm25_of_all_words: number;
+      /** What the words add to the similarity in a hybrid search */
+      words_add: number | null;
+      word_count: number | null;
+      average_word_count: number | null;
+      words: {
+        /** As the index has it */
+        word: string;
+        /** Number of passages that contain it */
+        passages: number;
+        /** Its inverse document frequency */
+        weight: number;
+        /** How often the passage contains it */
+        occurrences: number;
+        score: number;
+      }[];
+    };
   }[];
 }
 
@@ -2311,17 +2341,29 @@ export interface Paths {
         chunker?: {
           strategy: 'markdown';
           max_tokens?: number;
+          /** A paragraph of fewer tokens is joined with its neighbours; default: a quarter of max_tokens */
+          min_tokens?: number;
+          /** Whether a chunk is embedded together with the title and headings above it */
+          context?: 'headings' | 'none';
         } | {
           strategy: 'recursive';
           max_tokens?: number;
+          /** A paragraph of fewer tokens is joined with its neighbours; default: a quarter of max_tokens */
+          min_tokens?: number;
+          /** Whether a chunk is embedded together with the title and headings above it */
+          context?: 'headings' | 'none';
         } | {
           strategy: 'fixed';
           max_tokens?: number;
           overlap_tokens?: number;
+          /** Whether a chunk is embedded together with the title and headings above it */
+          context?: 'headings' | 'none';
         };
         /** What turns texts into vectors; default: the built-in embedder */
         embedder?: {
           provider: 'local';
+          /** A built-in model; default: the current one, also after an upgrade */
+          model?: 'all-minilm-l6-v2-q8' | 'use-lite-en-q7';
         } | {
           provider: 'openai';
           base_url?: string;
@@ -2334,6 +2376,8 @@ export interface Paths {
           provider: 'custom';
           name: string;
         };
+        /** The language of the texts, for searches by words; default: english */
+        language?: 'simple' | 'arabic' | 'armenian' | 'basque' | 'catalan' | 'danish' | 'dutch' | 'english' | 'finnish' | 'french' | 'german' | 'greek' | 'hindi' | 'hungarian' | 'indonesian' | 'irish' | 'italian' | 'lithuanian' | 'nepali' | 'norwegian' | 'portuguese' | 'romanian' | 'russian' | 'serbian' | 'spanish' | 'swedish' | 'tamil' | 'turkish' | 'yiddish';
         kb_id?: string;
         sources?: ({
           type: 'markdown';
@@ -2409,17 +2453,29 @@ export interface Paths {
         chunker?: {
           strategy: 'markdown';
           max_tokens?: number;
+          /** A paragraph of fewer tokens is joined with its neighbours; default: a quarter of max_tokens */
+          min_tokens?: number;
+          /** Whether a chunk is embedded together with the title and headings above it */
+          context?: 'headings' | 'none';
         } | {
           strategy: 'recursive';
           max_tokens?: number;
+          /** A paragraph of fewer tokens is joined with its neighbours; default: a quarter of max_tokens */
+          min_tokens?: number;
+          /** Whether a chunk is embedded together with the title and headings above it */
+          context?: 'headings' | 'none';
         } | {
           strategy: 'fixed';
           max_tokens?: number;
           overlap_tokens?: number;
+          /** Whether a chunk is embedded together with the title and headings above it */
+          context?: 'headings' | 'none';
         };
         /** What turns texts into vectors; default: the built-in embedder */
         embedder?: {
           provider: 'local';
+          /** A built-in model; default: the current one, also after an upgrade */
+          model?: 'all-minilm-l6-v2-q8' | 'use-lite-en-q7';
         } | {
           provider: 'openai';
           base_url?: string;
@@ -2432,6 +2488,8 @@ export interface Paths {
           provider: 'custom';
           name: string;
         };
+        /** The language of the texts, for searches by words; default: english */
+        language?: 'simple' | 'arabic' | 'armenian' | 'basque' | 'catalan' | 'danish' | 'dutch' | 'english' | 'finnish' | 'french' | 'german' | 'greek' | 'hindi' | 'hungarian' | 'indonesian' | 'irish' | 'italian' | 'lithuanian' | 'nepali' | 'norwegian' | 'portuguese' | 'romanian' | 'russian' | 'serbian' | 'spanish' | 'swedish' | 'tamil' | 'turkish' | 'yiddish';
       };
       reply: KnowledgeBase;
     };
@@ -2567,6 +2625,8 @@ export interface Paths {
         query: string;
         limit?: number;
         mode?: 'vector' | 'text' | 'hybrid';
+        /** Adds to each result how its score came about */
+        explain?: boolean;
       };
       reply: KnowledgeResults;
     };

@@ -11,6 +11,7 @@ import { fingerprintOf, openEmbedders } from './embedders/open-embedder.ts';
 import { closeDocumentReader, readDocument } from './formats/read-document.ts';
 import type { VectorEngine } from './index/vector/engine.ts';
 import { openVectorEngine } from './index/vector/open-engine.ts';
+import { wordCountingTask } from './index/word-counting.ts';
 import { KnowledgeMetrics } from './metrics.ts';
 import { knowledgePipeline } from './pipeline.ts';
 import { knowledgeRoutes } from './routes.ts';
@@ -93,7 +94,7 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions) {
         search: { db, engine, embedders, turns: createSearchTurns() },
       }),
     ],
-    tasks: [kbRemovalTask({ db, files })],
+    tasks: [kbRemovalTask({ db, files }), wordCountingTask({ db })],
     close: async () => {
       pipeline.close();
       await Promise.all([embedders.close(), closeDocumentReader()]);

@@ -22,7 +22,13 @@ import {
   lockKb,
   updateKb,
 } from './store.ts';
-import type { KbKey, KnowledgeBase, KnowledgeSource, SourceKey } from './types.ts';
+import {
+  defaultLanguage,
+  type KbKey,
+  type KnowledgeBase,
+  type KnowledgeSource,
+  type SourceKey,
+} from './types.ts';
 
 export interface KnowledgeLimits {
   maxBases: number;
@@ -54,7 +60,16 @@ export async function createKb(
   const chunker = chunkerOf(form.chunker, embedder);
   return deps.db.tenant(tenantId, async (tx) => {
     await assertRoomForKb(deps, tx, tenantId);
-    const kb = await insertKb(tx, { tenantId, kbId, name: form.name, chunker, embedder, createdBy });
+    const language = form.language ?? defaultLanguage;
+    const kb = await insertKb(tx, {
+      tenantId,
+      kbId,
+      name: form.name,
+      chunker,
+      embedder,
+      language,
+      createdBy,
+    });
     if (!kb) throw await taken(tx, { tenantId, kbId });
     // Sources are listed and read by id. Ids that are a millisecond apart keep the order of the request.
     const nowMs = Date.now();
@@ -134,8 +149,8 @@ export async function changeKb(
     const embedder = change.embedder ? embedderOf(change.embedder) : before.embedder;
     const chunker = change.chunker ? chunkerOf(change.chunker, embedder) : before.chunker;
     assertKnown(deps, embedder);
-    const name = change.name ?? before.name;
-    return (await updateKb(tx, { ...key, name, chunker, embedder })) ?? missing(key);
+    const { name, language } = { ...before, ...change };
+    return (await updateKb(tx, { ...key, name, chunker, embedder, language })) ?? missing(key);
   });
 }
 

@@ -4,7 +4,7 @@ import type { KbKey, KnowledgeBase, KnowledgeFile, KnowledgeSource, SourceKey } 
 
 /** A `KnowledgeBase`, read from `knowledge_bases b`. */
 const kbColumns = trustedSql(`
-  b.tenant_id as "tenantId", b.kb_id as "kbId", b.name, b.chunker, b.embedder, b.generation,
+  b.tenant_id as "tenantId", b.kb_id as "kbId", b.name, b.chunker, b.embedder, b.language, b.generation,
   b.created_by as "createdBy", b.created_at as "createdAt", b.updated_at as "updatedAt"`);
 
 /** A `KnowledgeSource`, read from `knowledge_sources s`. */
@@ -15,14 +15,17 @@ export const fileColumns = trustedSql(`
   f.tenant_id as "tenantId", f.kb_id as "kbId", f.file_id as "fileId", f.name, f.media_type as "mediaType",
   f.size_bytes as "sizeBytes", f.sha256, f.origin, f.created_by as "createdBy", f.created_at as "createdAt"`);
 
-export type NewKb = Pick<KnowledgeBase, 'tenantId' | 'kbId' | 'name' | 'chunker' | 'embedder' | 'createdBy'>;
+export type NewKb = Pick<
+  KnowledgeBase,
+  'tenantId' | 'kbId' | 'name' | 'chunker' | 'embedder' | 'language' | 'createdBy'
+>;
 
 /** Null if the tenant already has a knowledge base with this id. */
 export function insertKb(tx: Tx, kb: NewKb): Promise<KnowledgeBase | null> {
   return tx.find<KnowledgeBase>(sql`
-    insert into knowledge_bases as b (tenant_id, kb_id, name, chunker, embedder, created_by)
+    insert into knowledge_bases as b (tenant_id, kb_id, name, chunker, embedder, language, created_by)
     values (${kb.tenantId}, ${kb.kbId}, ${kb.name}, ${JSON.stringify(kb.chunker)}, ${JSON.stringify(kb.embedder)},
-            ${kb.createdBy})
+            ${kb.language}, ${kb.createdBy})
     on conflict (tenant_id, kb_id) do nothing
     returning ${kbColumns}`);
 }
@@ -76,13 +79,14 @@ export async function countKbs(tx: Tx, tenantId: string): Promise<number> {
 /** A new chunker or embedder takes effect with the next run, which builds a new generation. */
 export function updateKb(
   tx: Tx,
-  change: Pick<KnowledgeBase, 'tenantId' | 'kbId' | 'name' | 'chunker' | 'embedder'>,
+  change: Pick<KnowledgeBase, 'tenantId' | 'kbId' | 'name' | 'chunker' | 'embedder' | 'language'>,
 ): Promise<KnowledgeBase | null> {
   return tx.find<KnowledgeBase>(sql`
     update knowledge_bases b
        set name = ${change.name},
            chunker = ${JSON.stringify(change.chunker)},
            embedder = ${JSON.stringify(change.embedder)},
+           language = ${change.language},
            updated_at = clock_timestamp()
      where b.tenant_id = ${change.tenantId}
        and b.kb_id = ${change.kbId}

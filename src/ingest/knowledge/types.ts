@@ -13,10 +13,47 @@ export interface KbKey {
   kbId: string;
 }
 
+/** Those that every supported PostgreSQL has; `simple` leaves words as they are. */
+export const languages = [
+  'simple',
+  'arabic',
+  'armenian',
+  'basque',
+  'catalan',
+  'danish',
+  'dutch',
+  'english',
+  'finnish',
+  'french',
+  'german',
+  'greek',
+  'hindi',
+  'hungarian',
+  'indonesian',
+  'irish',
+  'italian',
+  'lithuanian',
+  'nepali',
+  'norwegian',
+  'portuguese',
+  'romanian',
+  'russian',
+  'serbian',
+  'spanish',
+  'swedish',
+  'tamil',
+  'turkish',
+  'yiddish',
+] as const;
+export type Language = (typeof languages)[number];
+export const defaultLanguage: Language = 'english';
+
 export interface KnowledgeBase extends KbKey {
   name: string;
   chunker: ChunkerSettings;
   embedder: EmbedderSettings;
+  /** Of its texts; a text search configuration of PostgreSQL. */
+  language: Language;
   /** The generation that searches use; 0 before the first run has ended. */
   generation: number;
   createdBy: string;
@@ -67,6 +104,7 @@ export interface Generation extends GenerationKey {
   fingerprint: string;
   dimensions: number;
   embedder: EmbedderSettings;
+  language: Language;
   state: GenerationState;
   builtByJob: string;
 }

@@ -16,6 +16,7 @@ import {
   type KnowledgeDocument,
   type KnowledgeFile,
   type KnowledgeSource,
+  languages,
   runStatuses,
   sourceTypes,
 } from './types.ts';
@@ -27,7 +28,9 @@ export const knowledgeBaseReply = z
     chunker: z.object({
       strategy: z.enum(['markdown', 'recursive', 'fixed']),
       max_tokens: z.int(),
+      min_tokens: z.int().optional(),
       overlap_tokens: z.int().optional(),
+      context: z.enum(['headings', 'none']).optional(),
     }),
     embedder: z.object({
       provider: z.enum(['local', 'openai', 'custom']),
@@ -38,6 +41,7 @@ export const knowledgeBaseReply = z
       api_key_secret: z.string().nullable().optional().describe('Null: none, or one that you may not use'),
       price_per_million_tokens: z.number().optional(),
     }),
+    language: z.enum(languages).describe('The language of its texts, for searches by words'),
     generation: z
       .int()
       .describe('The build of the index that searches use; 0 before the first run has ended'),
@@ -197,6 +201,26 @@ const found = z.object({
   heading_path: z.array(z.string()),
   start: z.int(),
   end: z.int(),
+  explanation: z
+    .object({
+      similarity: z.number().nullable().describe('Cosine of the vectors of passage and query'),
+      bm25: z.number().describe('Score of the words: the sum of their scores'),
+      bm25_of_all_words: z.number().describe('Score of an average passage with each word of the query once'),
+      words_add: z.number().nullable().describe('What the words add to the similarity in a hybrid search'),
+      word_count: z.int().nullable(),
+      average_word_count: z.number().nullable(),
+      words: z.array(
+        z.object({
+          word: z.string().describe('As the index has it'),
+          passages: z.int().describe('Number of passages that contain it'),
+          weight: z.number().describe('Its inverse document frequency'),
+          occurrences: z.int().describe('How often the passage contains it'),
+          score: z.number(),
+        }),
+      ),
+    })
+    .optional()
+    .describe('How the score came about; only if the request has `explain`'),
 });
 
 export const searchReply = z.object({ results: z.array(found) }).meta({ id: 'KnowledgeResults' });
@@ -208,5 +232,10 @@ export const planReply = z
     tokens: z.int(),
     cost: z.number().describe('In the currency of the embedder’s price'),
     is_complete: z.boolean().describe('False if time ran out before every document was read'),
+    is_rebuild: z
+      .boolean()
+      .describe(
+        'Everything is embedded again: the index was built with other settings, or with an older built-in model',
+      ),
   })
   .meta({ id: 'KnowledgePlan' });

@@ -117,6 +117,33 @@ export const indexRowsQuery = `
         select count(*) from embeddings_index e
           join knowledge_bases b using (tenant_id, kb_id)
          where e.tenant_id = $1 and e.kb_id = $2 and e.generation <> b.generation),
+      'wrongWordCounts', (
+        select count(*)
+          from (select e.generation, u.word, count(*) as n
+                  from embeddings_index e,
+                       unnest(tsvector_to_array(
+                         words_of('english', concat_ws(E'\\n', nullif(e.context, ''), e.text)))) as u (word)
+                 where e.tenant_id = $1 and e.kb_id = $2
+                 group by 1, 2) f
+          full join (select generation, word, sum(n) as n
+                       from (select generation, word, passages as n
+                               from knowledge_words where tenant_id = $1 and kb_id = $2
+                             union all
+                             select c.generation, w.key, w.value::integer
+                               from knowledge_word_changes c, jsonb_each_text(c.words) w
+                              where c.tenant_id = $1 and c.kb_id = $2) a
+                      group by 1, 2
+                     having sum(n) <> 0) k using (generation, word)
+         where f.n is distinct from k.n),
+      'wrongPassageCounts', (
+        select count(*)
+          from knowledge_generations g,
+               lateral (select count(*) as passages, coalesce(sum(e.word_count), 0) as words
+                          from embeddings_index e
+                         where e.tenant_id = g.tenant_id and e.kb_id = g.kb_id
+                           and e.generation = g.generation) f
+         where g.tenant_id = $1 and g.kb_id = $2
+           and (g.passages <> f.passages or g.passage_words <> f.words)),
       'frontier', (select count(*) from crawl_frontier where tenant_id = $1)) as leftovers`;
 
 export const noLeftovers = {
@@ -125,5 +152,7 @@ export const noLeftovers = {
   documentsWithAWayBack: 0,
   otherGenerations: 0,
   rowsOfOtherGenerations: 0,
+  wrongWordCounts: 0,
+  wrongPassageCounts: 0,
   frontier: 0,
 };

@@ -317,6 +317,7 @@ async function newKb(
       name: 'Test',
       chunker,
       embedder: { provider: 'custom', name: 'test' },
+      language: 'english',
       createdBy: 'tester',
     }),
   );

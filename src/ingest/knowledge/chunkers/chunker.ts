@@ -2,9 +2,11 @@ import type { Span } from './ruler.ts';
 
 /** How texts are divided into chunks. All strategies use the same token counter. */
 export type ChunkerSettings =
-  | { strategy: 'markdown'; maxTokens: number }
-  | { strategy: 'recursive'; maxTokens: number }
-  | { strategy: 'fixed'; maxTokens: number; overlapTokens: number };
+  | { strategy: 'markdown' | 'recursive'; maxTokens: number; minTokens?: number; context?: ChunkContext }
+  | { strategy: 'fixed'; maxTokens: number; overlapTokens: number; context?: ChunkContext };
+
+/** Whether a chunk is embedded together with the title and headings that it belongs to and does not contain. */
+export type ChunkContext = 'headings' | 'none';
 
 export interface Chunk {
   /** Normalised, never empty. */
@@ -19,6 +21,8 @@ export interface Chunk {
   start: number;
   end: number;
   tokens: number;
+  /** Title and headings to embed and index it with; absent: none. */
+  context?: string;
 }
 
 /** Deterministic: the same text always gives the same chunks. A small edit moves the borders of one or two chunks. */

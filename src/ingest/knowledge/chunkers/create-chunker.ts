@@ -13,7 +13,8 @@ export function createChunker(
   return {
     settings,
     *chunks(text) {
-      const ruler = createRuler(text, { maxTokens: settings.maxTokens, countTokens });
+      const minTokens = 'minTokens' in settings ? settings.minTokens : undefined;
+      const ruler = createRuler(text, { maxTokens: settings.maxTokens, minTokens, countTokens });
       for (const span of cut(settings, ruler)) yield chunkOf(span, text, countTokens);
     },
   };

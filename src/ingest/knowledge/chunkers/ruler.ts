@@ -24,12 +24,15 @@ export interface Ruler {
   tokens(span: Span): number;
 }
 
-export function createRuler(text: string, options: { maxTokens: number; countTokens: CountTokens }): Ruler {
-  const { maxTokens, countTokens } = options;
+export function createRuler(
+  text: string,
+  options: { maxTokens: number; minTokens?: number | undefined; countTokens: CountTokens },
+): Ruler {
+  const { maxTokens, countTokens, minTokens = Math.floor(maxTokens / 4) } = options;
   return {
     text,
     max: maxTokens,
-    short: Math.floor(maxTokens / 4),
+    short: minTokens,
     tokens({ start, end }) {
       if (end - start > maxTokens * maxUnitsPerToken) return Number.POSITIVE_INFINITY;
       const normalised = normalise(text.slice(start, end));

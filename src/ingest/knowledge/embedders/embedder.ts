@@ -1,3 +1,5 @@
+import type { LocalModelName } from './local-models.ts';
+
 /** Turns texts into vectors of length 1 with the embedder's dimensions. */
 export interface Embedder {
   /** `local`, `openai`, or the name of a custom embedder. */
@@ -34,7 +36,8 @@ export interface EmbedderLimits {
 
 /** The embedder settings of a knowledge base. */
 export type EmbedderSettings =
-  | { provider: 'local' }
+  /** Without a model: the one that this version builds indexes with. */
+  | { provider: 'local'; model?: LocalModelName }
   | {
       provider: 'openai';
       /** Any OpenAI-compatible endpoint, without `/embeddings`. */

@@ -5,25 +5,17 @@ import { messageOf } from '../../../lib/errors.ts';
 import { packageDir } from '../../../lib/package-dir.ts';
 import type { CountTokens } from '../chunkers/chunker.ts';
 import { embedderErrors } from './errors.ts';
+import { type LocalModelSpec, localModels } from './local-models.ts';
 import { SentencePieces } from './sentence-pieces.ts';
+import { WordPieces } from './word-pieces.ts';
 
 const assetsDir = path.join(packageDir, 'assets/embedder');
 
-/** As scripts/build-embedder.mjs prints them. Vectors of other models cannot be compared with the stored ones. */
-export const localAssets = {
-  model: {
-    file: 'use-lite-en-q7.onnx',
-    sha256: '75c5e50a0968cd380b1c4e0b2ac13b09e8c34934d640305c672831d7551ee8f8',
-  },
-  vocabulary: {
-    file: 'use-lite-en-vocabulary.tsv',
-    sha256: '4ed3d085a5ee639abf6952baa9856872611e0673da3f4e751d59686746a72afb',
-  },
-} as const;
-
 /** Throws if the file is missing or differs from the released one. */
-export async function readAsset(name: keyof typeof localAssets, directory = assetsDir): Promise<Buffer> {
-  const { file, sha256 } = localAssets[name];
+export async function readAsset(
+  { file, sha256 }: { file: string; sha256: string },
+  directory = assetsDir,
+): Promise<Buffer> {
   const place = path.join(directory, file);
   let bytes: Buffer;
   try {
@@ -40,15 +32,24 @@ export async function readAsset(name: keyof typeof localAssets, directory = asse
   );
 }
 
-export async function loadSentencePieces(): Promise<SentencePieces> {
-  return new SentencePieces((await readAsset('vocabulary')).toString('utf8'));
+/** Cuts texts into numbered pieces of a model. */
+export interface Pieces {
+  encode(text: string): number[];
+  /** With the marks that the model expects around a window. */
+  framed(pieces: readonly number[]): readonly number[];
+}
+
+export async function loadPieces({ pieces, files }: LocalModelSpec): Promise<Pieces> {
+  const vocabulary = (await readAsset(files.vocabulary)).toString('utf8');
+  return pieces === 'word-pieces' ? new WordPieces(vocabulary) : new SentencePieces(vocabulary);
 }
 
 /**
- * The token counter of all chunkers and estimates, for any embedder. It counts pieces of the local model, whose
- * vocabulary is small: a text has fewer tokens at any other provider.
+ * The token counter of all chunkers and estimates, for any embedder. It counts pieces of a small vocabulary: a text has
+ * fewer tokens with nearly every other one.
  */
 export async function loadTokenCounter(): Promise<CountTokens> {
-  const pieces = await loadSentencePieces();
+  const { files } = localModels['use-lite-en-q7'];
+  const pieces = new SentencePieces((await readAsset(files.vocabulary)).toString('utf8'));
   return (text) => pieces.count(text);
 }

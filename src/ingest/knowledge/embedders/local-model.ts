@@ -1,17 +1,17 @@
 import type { InferenceSession } from 'onnxruntime-node';
 import { toUnitLength } from './embedder.ts';
-import { loadSentencePieces, readAsset } from './local-assets.ts';
-import { localDimensions } from './local-protocol.ts';
+import { loadPieces, type Pieces, readAsset } from './local-assets.ts';
+import type { LocalModelSpec } from './local-models.ts';
 import { windowsOf } from './local-windows.ts';
 import type { NativeWork } from './native-work.ts';
-import type { SentencePieces } from './sentence-pieces.ts';
 
 type Runtime = typeof import('onnxruntime-node');
 
 interface Parts {
   runtime: Runtime;
   session: InferenceSession;
-  pieces: SentencePieces;
+  pieces: Pieces;
+  spec: LocalModelSpec;
   nativeWork: NativeWork;
 }
 
@@ -28,23 +28,28 @@ export class LocalModel {
     this.#parts = parts;
   }
 
-  static async load(nativeWork: NativeWork): Promise<LocalModel> {
-    const pieces = await loadSentencePieces();
-    const bytes = await readAsset('model');
+  static async load(spec: LocalModelSpec, nativeWork: NativeWork): Promise<LocalModel> {
+    const pieces = await loadPieces(spec);
+    const bytes = await readAsset(spec.files.model);
     // Counted as native work too: the import loads a native library.
     const runtime = await nativeWork.run(() => import('onnxruntime-node'));
     // One core: the others are for the workers and the database.
     const options = { intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 3 } as const;
     const session = await nativeWork.run(() => runtime.InferenceSession.create(bytes, options));
-    return new LocalModel({ runtime, session, pieces, nativeWork });
+    return new LocalModel({ runtime, session, pieces, spec, nativeWork });
+  }
+
+  get dimensions(): number {
+    return this.#parts.spec.dimensions;
   }
 
   /** Null for a text without any known piece. Each window waits for its turn. */
   async embed(text: string, { signal, turn }: ModelOptions): Promise<Float32Array | null> {
-    const sum = new Float32Array(localDimensions);
-    for (const window of windowsOf(this.#parts.pieces.encode(text))) {
+    const { pieces, spec } = this.#parts;
+    const sum = new Float32Array(spec.dimensions);
+    for (const window of windowsOf(pieces.encode(text), spec.windowTokens)) {
       signal.throwIfAborted();
-      const vector = await turn(() => this.#run(window));
+      const vector = await turn(() => this.#run(pieces.framed(window)));
       for (const [index, value] of vector.entries()) sum[index] = (sum[index] ?? 0) + value * window.length;
     }
     return toUnitLength(sum);

@@ -1,7 +1,8 @@
-export const localDimensions = 512;
+import type { LocalModelName } from './local-models.ts';
 
 /** What the thread gets when it starts. */
 export interface ThreadStart {
+  model: LocalModelName;
   /** Of `NativeWork`. */
   nativeWork: SharedArrayBuffer;
 }

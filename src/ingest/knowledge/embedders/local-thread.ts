@@ -3,12 +3,8 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { TenantSlots } from '../../../kernel/limits/tenant-slots.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { LocalModel } from './local-model.ts';
-import {
-  localDimensions,
-  type ThreadAnswer,
-  type ThreadRequest,
-  type ThreadStart,
-} from './local-protocol.ts';
+import { localModels } from './local-models.ts';
+import type { ThreadAnswer, ThreadRequest, ThreadStart } from './local-protocol.ts';
 import { NativeWork } from './native-work.ts';
 
 type EmbedRequest = Extract<ThreadRequest, { type: 'embed' }>;
@@ -62,7 +58,7 @@ class EmbedderThread {
   async #embedAll(asked: Omit<EmbedRequest, 'type'> & { signal: AbortSignal }): Promise<void> {
     const { call, tenantId, texts, signal } = asked;
     const turn = <T>(work: () => Promise<T>) => this.#turns.run(tenantId, work, signal);
-    const vectors = new Float32Array(texts.length * localDimensions);
+    const vectors = new Float32Array(texts.length * this.#model.dimensions);
     for (const [index, text] of texts.entries()) {
       const vector = await this.#model.embed(text, { signal, turn });
       if (vector === null) {
@@ -73,7 +69,7 @@ class EmbedderThread {
         });
         return;
       }
-      vectors.set(vector, index * localDimensions);
+      vectors.set(vector, index * this.#model.dimensions);
     }
     this.#answer({ type: 'vectors', call, vectors }, [vectors.buffer]);
   }
@@ -83,7 +79,7 @@ async function serve(port: MessagePort, start: ThreadStart): Promise<void> {
   // Messages that arrive before the first listener are kept, so nothing is lost while the model loads.
   let thread: EmbedderThread;
   try {
-    const model = await LocalModel.load(new NativeWork(start.nativeWork));
+    const model = await LocalModel.load(localModels[start.model], new NativeWork(start.nativeWork));
     thread = new EmbedderThread(model, (answer, transfer) => port.postMessage(answer, transfer));
   } catch (error) {
     port.postMessage({ type: 'unusable', message: messageOf(error) } satisfies ThreadAnswer);

@@ -9,7 +9,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { threadFile } from '../../../lib/threads/thread-file.ts';
 import { toUnitLength } from './embedder.ts';
 import { LocalEmbedder, type LocalEmbedderSettings } from './local.ts';
-import { loadSentencePieces } from './local-assets.ts';
+import { loadPieces } from './local-assets.ts';
+import { currentModel, localModelNames, localModels } from './local-models.ts';
 import type { ThreadStart } from './local-protocol.ts';
 import { windowsOf } from './local-windows.ts';
 
@@ -49,16 +50,20 @@ const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, at) => s
 const only = (vectors: Float32Array[]) => vectors[0] ?? new Float32Array();
 
 describe('a vector', () => {
-  test('has 512 dimensions, length 1, and the position of its text', async () => {
-    const embedder = new LocalEmbedder();
-    onTestFinished(() => embedder.close());
-    const texts = ['The dog barks.', 'Interest rates went up.', 'A hound is making noise.'];
-    const vectors = await embedder.embed(texts, { signal });
-    expect(vectors.map(({ length }) => length)).toEqual([512, 512, 512]);
-    for (const vector of vectors) expect(dot(vector, vector)).toBeCloseTo(1, 5);
-    const [dog, rates, hound] = vectors as [Float32Array, Float32Array, Float32Array];
-    expect(dot(dog, hound)).toBeGreaterThan(dot(dog, rates) + 0.2);
-  });
+  test.each(localModelNames)(
+    'of %s has its dimensions, length 1, and the position of its text',
+    async (model) => {
+      const embedder = new LocalEmbedder({ model });
+      onTestFinished(() => embedder.close());
+      const { dimensions } = localModels[model];
+      const texts = ['The dog barks.', 'Interest rates went up.', 'A hound is making noise.'];
+      const vectors = await embedder.embed(texts, { signal });
+      expect(vectors.map(({ length }) => length)).toEqual([dimensions, dimensions, dimensions]);
+      for (const vector of vectors) expect(dot(vector, vector)).toBeCloseTo(1, 5);
+      const [dog, rates, hound] = vectors as [Float32Array, Float32Array, Float32Array];
+      expect(dot(dog, hound)).toBeGreaterThan(dot(dog, rates) + 0.2);
+    },
+  );
 
   test('is the same to the last bit, alone or among others, and in another thread', async () => {
     const text = 'A stalled job is visible, and it is rescued by another worker.';
@@ -72,15 +77,14 @@ describe('a vector', () => {
 
   test('a vector of a long text is the mean of its windows, so its end counts', async () => {
     const { embedder } = openLocal();
-    const about = (what: string) => `${what} `.repeat(60).trim();
+    const about = (what: string) => `${what} `.repeat(100).trim();
     const [both, first, last] = await embedder.embed(
       [`${about('cooking soup')} ${about('space travel')}`, about('cooking soup'), about('space travel')],
       { signal },
     );
-    const pieces = await loadSentencePieces();
-    expect(
-      windowsOf(pieces.encode(`${about('cooking soup')} ${about('space travel')}`)).length,
-    ).toBeGreaterThan(1);
+    const pieces = await loadPieces(localModels[currentModel]);
+    const all = pieces.encode(`${about('cooking soup')} ${about('space travel')}`);
+    expect(windowsOf(all, localModels[currentModel].windowTokens)).toHaveLength(2);
     const mean = toUnitLength((first ?? []).map((value, at) => value + (last?.[at] ?? 0)));
     expect(dot(both ?? new Float32Array(), mean ?? new Float32Array())).toBeGreaterThan(0.95);
   });

@@ -4,17 +4,13 @@ import { threadFile } from '../../../lib/threads/thread-file.ts';
 import { finishedWithin } from '../../../lib/timing/closing.ts';
 import type { Embedder, EmbedderLimits, EmbedOptions } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
-import {
-  localDimensions,
-  type ThreadAnswer,
-  type ThreadRequest,
-  type ThreadStart,
-} from './local-protocol.ts';
-import { windowTokens } from './local-windows.ts';
+import { currentModel, type LocalModelName, localModels } from './local-models.ts';
+import type { ThreadAnswer, ThreadRequest, ThreadStart } from './local-protocol.ts';
 import { NativeWork } from './native-work.ts';
 import { keepRuntimeQuiet } from './quiet-runtime.ts';
 
 export interface LocalEmbedderSettings {
+  model?: LocalModelName;
   /** For tests; default: the built thread. */
   startThread?: (start: ThreadStart) => Worker;
   /** How long an idle thread is kept: the model takes some hundred megabytes. */
@@ -29,7 +25,7 @@ interface Call {
 
 const defaultIdleMs = 10 * 60_000;
 const closeLimitMs = 5_000;
-/** How long the end of the process waits for native work; a window takes about 10 ms. */
+/** How long the end of the process waits for native work; a window takes about 15 ms. */
 const exitLimitMs = 1_000;
 /** About 230 windows, which take some seconds. */
 const maxTextLength = 100_000;
@@ -40,17 +36,10 @@ const maxTextLength = 100_000;
  */
 export class LocalEmbedder implements Embedder {
   readonly provider = 'local';
-  readonly model = 'use-lite-en-q7';
-  readonly dimensions = localDimensions;
+  readonly model: LocalModelName;
+  readonly dimensions: number;
   readonly pricePerMillionTokens = 0;
-  readonly limits: EmbedderLimits = {
-    textsPerCall: 64,
-    tokensPerCall: 64 * windowTokens,
-    // Longer texts are embedded in windows.
-    tokensPerText: windowTokens,
-    // The second call waits at the thread while the result of the first is stored.
-    callsInFlight: 2,
-  };
+  readonly limits: EmbedderLimits;
 
   readonly #startThread: (start: ThreadStart) => Worker;
   readonly #idleMs: number;
@@ -60,7 +49,19 @@ export class LocalEmbedder implements Embedder {
   #idleTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor({ startThread = startOwnThread, idleMs = defaultIdleMs }: LocalEmbedderSettings = {}) {
+  constructor(settings: LocalEmbedderSettings = {}) {
+    const { model = currentModel, startThread = startOwnThread, idleMs = defaultIdleMs } = settings;
+    const { dimensions, windowTokens } = localModels[model];
+    this.model = model;
+    this.dimensions = dimensions;
+    this.limits = {
+      textsPerCall: 64,
+      tokensPerCall: 64 * windowTokens,
+      // Longer texts are embedded in windows.
+      tokensPerText: windowTokens,
+      // The second call waits at the thread while the result of the first is stored.
+      callsInFlight: 2,
+    };
     this.#startThread = startThread;
     this.#idleMs = idleMs;
   }
@@ -126,7 +127,7 @@ export class LocalEmbedder implements Embedder {
   #start(nativeWork: NativeWork): Worker {
     keepRuntimeQuiet();
     try {
-      return this.#startThread({ nativeWork: nativeWork.buffer });
+      return this.#startThread({ model: this.model, nativeWork: nativeWork.buffer });
     } catch (error) {
       throw embedderErrors.raise.embedder_unavailable(messageOf(error), { cause: error });
     }
@@ -136,7 +137,7 @@ export class LocalEmbedder implements Embedder {
     this.#finish(answer.call, ({ texts, resolve, reject }) => {
       switch (answer.type) {
         case 'vectors':
-          return resolve(splitVectors(answer.vectors, texts));
+          return resolve(splitVectors(answer.vectors, { count: texts, dimensions: this.dimensions }));
         case 'refused':
           return reject(embedderErrors.raise.embedder_refused(answer.message));
         case 'failed':
@@ -192,9 +193,12 @@ function assertLengths(texts: readonly string[]): void {
   }
 }
 
-function splitVectors(vectors: Float32Array, texts: number): Float32Array[] {
-  return Array.from({ length: texts }, (_, index) =>
-    vectors.slice(index * localDimensions, (index + 1) * localDimensions),
+function splitVectors(
+  vectors: Float32Array,
+  { count, dimensions }: { count: number; dimensions: number },
+): Float32Array[] {
+  return Array.from({ length: count }, (_, index) =>
+    vectors.slice(index * dimensions, (index + 1) * dimensions),
   );
 }
 

@@ -4,6 +4,7 @@ import { secretsHere } from '../../../../test/support/worlds/secrets.ts';
 import { secretErrors } from '../../../kernel/secrets/errors.ts';
 import { defineEmbedder, type EmbedderDefinition } from './define-embedder.ts';
 import type { EmbedderSettings } from './embedder.ts';
+import { localModelNames, settingsForIndex, settingsOfIndex } from './local-models.ts';
 import { embedderSettings, fingerprintOf, openEmbedders } from './open-embedder.ts';
 
 const { signal } = new AbortController();
@@ -46,12 +47,26 @@ async function openProvider() {
   return { site, settings };
 }
 
+describe('the built-in model', () => {
+  test('of an index that names none is the first one, and new indexes name the current one', async () => {
+    const settings = { provider: 'local' } as const;
+    expect(settingsOfIndex(settings)).toEqual({ provider: 'local', model: 'use-lite-en-q7' });
+    expect(settingsForIndex(settings)).toEqual({ provider: 'local', model: 'all-minilm-l6-v2-q8' });
+    for (const model of localModelNames) {
+      const named = { provider: 'local', model } as const;
+      expect([settingsOfIndex(named), settingsForIndex(named)]).toEqual([named, named]);
+    }
+    const custom = { provider: 'custom', name: 'house' } as const;
+    expect([settingsOfIndex(custom), settingsForIndex(custom)]).toEqual([custom, custom]);
+  });
+});
+
 describe('the embedder of a knowledge base', () => {
   test('is shared by all that use the local one, and opening it starts no thread', async () => {
     const embedders = open();
     const first = await embedders.get('t1', { provider: 'local' });
     expect(await embedders.get('t2', { provider: 'local' })).toBe(first);
-    expect(first).toMatchObject({ provider: 'local', dimensions: 512 });
+    expect(first).toMatchObject({ provider: 'local', model: 'all-minilm-l6-v2-q8', dimensions: 384 });
   });
 
   test('is opened once per tenant and settings, and each tenant’s has its own key', async () => {

@@ -4,11 +4,13 @@ import type { SecretLender } from '../../../kernel/secrets/types.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../../lib/errors.ts';
 import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import type { ChunkerSettings, CountTokens } from '../chunkers/chunker.ts';
+import { defaultLanguage, type Language } from '../types.ts';
 import { toEmbedder } from './custom-embedder.ts';
 import type { EmbedderDefinition } from './define-embedder.ts';
 import type { Embedder, EmbedderSettings } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
 import { LocalEmbedder } from './local.ts';
+import { currentModel, localModelNames } from './local-models.ts';
 import { type OpenAiSettings, openOpenAiEmbedder } from './openai.ts';
 
 export interface EmbedderDependencies {
@@ -31,7 +33,7 @@ export interface Embedders {
 
 /** As stored with a knowledge base. */
 export const embedderSettings: z.ZodType<EmbedderSettings> = z.discriminatedUnion('provider', [
-  z.strictObject({ provider: z.literal('local') }),
+  z.strictObject({ provider: z.literal('local'), model: z.enum(localModelNames).optional() }),
   z.strictObject({
     provider: z.literal('openai'),
     baseUrl: z.url({ protocol: /^https?$/ }).max(2_000),
@@ -49,7 +51,7 @@ const creatorRole = 'admin';
 const maxRemembered = 1_000;
 
 export function openEmbedders(dependencies: EmbedderDependencies): Embedders {
-  const local = new LocalEmbedder();
+  const locals = new Map(localModelNames.map((model) => [model, new LocalEmbedder({ model })]));
   const custom = new Map((dependencies.custom ?? []).map((each) => [each.name, toEmbedder(each)]));
   const remembered = new Map<string, Promise<Embedder>>();
   const openRemote = (tenantId: string, settings: OpenAiSettings) => {
@@ -66,12 +68,12 @@ export function openEmbedders(dependencies: EmbedderDependencies): Embedders {
   return {
     get: async (tenantId, given) => {
       const settings = parseSettings(given);
-      if (settings.provider === 'local') return local;
+      if (settings.provider === 'local') return locals.get(settings.model ?? currentModel) as Embedder;
       if (settings.provider === 'openai') return openRemote(tenantId, settings);
       return custom.get(settings.name) ?? refuse(settings.name, [...custom.keys()]);
     },
     close: async () => {
-      await Promise.all([local, ...custom.values()].map((embedder) => embedder.close()));
+      await Promise.all([...locals.values(), ...custom.values()].map((embedder) => embedder.close()));
     },
   };
 }
@@ -80,9 +82,12 @@ export function openEmbedders(dependencies: EmbedderDependencies): Embedders {
 export function fingerprintOf(
   { provider, model, dimensions }: Pick<Embedder, 'provider' | 'model' | 'dimensions'>,
   chunker: ChunkerSettings,
+  language: Language = defaultLanguage,
 ): string {
   const sorted = Object.entries(chunker).sort(([a], [b]) => (a < b ? -1 : 1));
-  const text = JSON.stringify([provider, model, dimensions, sorted]);
+  // English is left out, as it was when there was no other: those indexes stay valid.
+  const words = language === defaultLanguage ? [] : [language];
+  const text = JSON.stringify([provider, model, dimensions, sorted, ...words]);
   return createHash('sha256').update(text).digest('hex');
 }
 

@@ -17,8 +17,8 @@ export function readCaptions(bytes: Buffer, { charset, limits }: ConvertOptions)
 /** A pause of this length starts a new paragraph. */
 const pauseSeconds = 3;
 
-/** A longer paragraph ends with the next sentence. */
-const paragraphUnits = 600;
+/** A longer paragraph ends with the next sentence: speech changes its subject without a heading. */
+const paragraphUnits = 200;
 
 /** VTT and SRT differ only in what surrounds a cue. */
 function captionsToText(captions: string): string {

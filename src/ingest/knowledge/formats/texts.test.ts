@@ -163,7 +163,7 @@ describe('captions', () => {
       `00:${String(at).padStart(2, '0')}.000 --> 00:${at + 1}.000\nSaid ${at} times.\n`;
     const talk = Array.from({ length: 58 }, (_, at) => cue(at + 1)).join('\n');
     const paragraphs = (await textOf(`WEBVTT\n\n${talk}`, 'a.vtt')).text.split('\n\n');
-    expect(paragraphs.length).toBe(2);
+    expect(paragraphs.length).toBe(4);
     for (const paragraph of paragraphs) expect(paragraph).toMatch(/times\.$/);
   });
 });

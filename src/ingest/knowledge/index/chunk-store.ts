@@ -37,6 +37,7 @@ export interface NewChunk {
   contentHash: string;
   text: string;
   tokens: number;
+  context?: string;
   /** Little-endian float32. */
   vector: Buffer;
 }
@@ -48,12 +49,14 @@ export function insertChunks(
   chunks: readonly NewChunk[],
 ): Promise<StoredChunk[]> {
   return tx.rows<StoredChunk>(sql`
-    insert into embeddings_index (tenant_id, kb_id, generation, content_hash, text, tokens, vector, created_by_job)
-    select ${tenantId}, ${kbId}, ${generation}, c.content_hash, c.text, c.tokens, c.vector, ${jobId}
+    insert into embeddings_index (
+      tenant_id, kb_id, generation, content_hash, text, context, tokens, vector, created_by_job)
+    select ${tenantId}, ${kbId}, ${generation}, c.content_hash, c.text, c.context, c.tokens, c.vector, ${jobId}
       from unnest(
              ${chunks.map(({ contentHash }) => contentHash)}::text[], ${chunks.map(({ text }) => text)}::text[],
+             ${chunks.map(({ context = '' }) => context)}::text[],
              ${chunks.map(({ tokens }) => tokens)}::integer[], ${chunks.map(({ vector }) => vector)}::bytea[])
-             with ordinality as c (content_hash, text, tokens, vector, place)
+             with ordinality as c (content_hash, text, context, tokens, vector, place)
      order by c.place
     on conflict (tenant_id, kb_id, generation, content_hash) do nothing
     returning chunk_id as "chunkId", content_hash as "contentHash"`);

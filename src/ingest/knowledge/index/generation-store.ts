@@ -4,7 +4,8 @@ import type { Generation, GenerationKey, GenerationState, KbKey } from '../types
 
 /** A `Generation`, read from `knowledge_generations g`. */
 const generationColumns = trustedSql(`
-  g.tenant_id as "tenantId", g.kb_id as "kbId", g.generation, g.fingerprint, g.dimensions, g.embedder, g.state,
+  g.tenant_id as "tenantId", g.kb_id as "kbId", g.generation, g.fingerprint, g.dimensions, g.embedder, g.language,
+  g.state,
   g.built_by_job as "builtByJob"`);
 
 export function listGenerations(tx: Tx, { tenantId, kbId }: KbKey): Promise<Generation[]> {
@@ -28,9 +29,9 @@ export async function insertGeneration(tx: Tx, made: Omit<Generation, 'generatio
       returning b.next_generation - 1 as generation
     )
     insert into knowledge_generations as g (
-      tenant_id, kb_id, generation, fingerprint, dimensions, embedder, state, built_by_job)
+      tenant_id, kb_id, generation, fingerprint, dimensions, embedder, language, state, built_by_job)
     select ${made.tenantId}, ${made.kbId}, n.generation, ${made.fingerprint}, ${made.dimensions},
-           ${JSON.stringify(made.embedder)}, ${made.state}, ${made.builtByJob}
+           ${JSON.stringify(made.embedder)}, ${made.language}, ${made.state}, ${made.builtByJob}
       from numbered n
     returning ${generationColumns}`);
   if (!row) throw new Error(`Knowledge base ${made.kbId} is gone, so it cannot get another generation`);

@@ -9,9 +9,12 @@ import {
 } from './chunk-store.ts';
 import { bumpIndex, deleteGeneration, listGenerations, lockGeneration } from './generation-store.ts';
 import { deleteDocument, deleteDocumentsOf } from './visit-store.ts';
+import { deleteWordsOf } from './word-store.ts';
 
 /** How many rows one transaction deletes. */
 export const batchSize = 1_000;
+/** Their rows are small. */
+const wordsPerBatch = 20_000;
 
 /** Deletes all links of these revisions, and chunks without links. The generation must be locked. */
 export async function dropRevisions(
@@ -43,6 +46,7 @@ export async function dropSomeOf(tx: Tx, generation: GenerationKey): Promise<boo
     return false;
   }
   if ((await deleteDocumentsOf(tx, generation, batchSize)) > 0) return false;
+  if ((await deleteWordsOf(tx, generation, wordsPerBatch)) > 0) return false;
   await deleteGeneration(tx, generation);
   return true;
 }

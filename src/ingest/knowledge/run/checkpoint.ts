@@ -2,7 +2,7 @@ import type { Job } from '../../../kernel/jobs/types.ts';
 import type { ChunkerSettings } from '../chunkers/chunker.ts';
 import type { EmbedderSettings } from '../embedders/embedder.ts';
 import type { SourceCursor } from '../sources/source.ts';
-import { counterNames, type KnowledgeCounters } from '../types.ts';
+import { counterNames, type KnowledgeCounters, type Language } from '../types.ts';
 
 /** How far a run has come; updated in the transactions that write its chunks. */
 export interface RunCheckpoint {
@@ -33,6 +33,8 @@ export interface RunTarget {
   fingerprint: string;
   embedder: EmbedderSettings;
   chunker: ChunkerSettings;
+  /** Absent in checkpoints of versions that knew only English. */
+  language?: Language;
 }
 
 export interface PartialDocument {

@@ -4,7 +4,7 @@ import type { Embedder, EmbedderSettings } from '../embedders/embedder.ts';
 import type { VectorEngine } from '../index/vector/engine.ts';
 import type { KnowledgeMetrics } from '../metrics.ts';
 import type { Source } from '../sources/source.ts';
-import type { KnowledgeBase, KnowledgeSource } from '../types.ts';
+import type { KnowledgeBase, KnowledgeSource, Language } from '../types.ts';
 
 /** What a run needs of the rest of the house. */
 export interface KnowledgeWorkerDeps extends Pick<Ground, 'db' | 'logger' | 'breakers'> {
@@ -12,7 +12,7 @@ export interface KnowledgeWorkerDeps extends Pick<Ground, 'db' | 'logger' | 'bre
   engine: VectorEngine;
   embedders: { get(tenantId: string, settings: EmbedderSettings): Embedder | Promise<Embedder> };
   /** Changes whenever vectors or chunk borders would. */
-  fingerprintOf(embedder: Embedder, chunker: ChunkerSettings): string;
+  fingerprintOf(embedder: Embedder, chunker: ChunkerSettings, language: Language): string;
   createChunker(settings: ChunkerSettings): Chunker | Promise<Chunker>;
   /** `referenceId`: only this reference. */
   openSource(

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import type { Embedder } from '../embedders/embedder.ts';
+import type { Embedder, EmbedderSettings } from '../embedders/embedder.ts';
 import { knowledgeFailures } from '../errors.ts';
 import {
   countUnseen,
@@ -37,6 +37,8 @@ export function kbGone({ kbId }: KbKey): Error {
 
 export interface Choice {
   kb: KnowledgeBase;
+  /** The embedder's settings as the index stores them. */
+  settings: EmbedderSettings;
   embedder: Embedder;
   fingerprint: string;
   jobId: string;
@@ -48,14 +50,20 @@ export interface Choice {
  * beside it. Locks the knowledge base. Null if its settings have changed since they were read.
  */
 export async function chooseGeneration(tx: Tx, choice: Choice): Promise<RunTarget | null> {
-  const { kb, fingerprint } = choice;
+  const { kb, settings, fingerprint } = choice;
   const fresh = await lockKb(tx, kb);
   if (fresh === null) throw kbGone(kb);
   if (settingsOf(fresh) !== settingsOf(kb)) return null;
   const generations = await listGenerations(tx, kb);
   const usable = generations.filter(({ state }) => state !== 'retired');
   const chosen = findFitting(usable, fingerprint) ?? (await makeGeneration(tx, choice, usable));
-  return { generation: chosen.generation, fingerprint, embedder: kb.embedder, chunker: kb.chunker };
+  return {
+    generation: chosen.generation,
+    fingerprint,
+    embedder: settings,
+    chunker: kb.chunker,
+    language: kb.language,
+  };
 }
 
 /** The generation with these settings; a serving one is preferred to one that is being built. */
@@ -68,7 +76,7 @@ export function findFitting<Known extends Pick<Generation, 'fingerprint' | 'stat
 }
 
 async function makeGeneration(tx: Tx, choice: Choice, others: readonly Generation[]): Promise<Generation> {
-  const { kb, embedder, fingerprint, jobId, isReference } = choice;
+  const { kb, settings, embedder, fingerprint, jobId, isReference } = choice;
   if (isReference && others.length > 0) {
     throw knowledgeFailures.raise.settings_changed(
       `Knowledge base ${kb.kbId} has other settings than its index, and one reference cannot build a new index`,
@@ -81,7 +89,8 @@ async function makeGeneration(tx: Tx, choice: Choice, others: readonly Generatio
     kbId: kb.kbId,
     fingerprint,
     dimensions: embedder.dimensions,
-    embedder: kb.embedder,
+    embedder: settings,
+    language: kb.language,
     state: 'building',
     builtByJob: jobId,
   });
@@ -89,8 +98,8 @@ async function makeGeneration(tx: Tx, choice: Choice, others: readonly Generatio
   return made;
 }
 
-function settingsOf({ chunker, embedder }: KnowledgeBase): string {
-  return JSON.stringify([chunker, embedder]);
+function settingsOf({ chunker, embedder, language }: KnowledgeBase): string {
+  return JSON.stringify([chunker, embedder, language]);
 }
 
 /**

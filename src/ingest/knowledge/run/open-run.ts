@@ -1,7 +1,16 @@
 import type { Slice } from '../../../kernel/jobs/types.ts';
-import type { Embedder } from '../embedders/embedder.ts';
+import type { Embedder, EmbedderSettings } from '../embedders/embedder.ts';
+import { settingsForIndex, settingsOfIndex } from '../embedders/local-models.ts';
+import { listGenerations } from '../index/generation-store.ts';
 import { findKb } from '../store.ts';
-import type { KbKey, KnowledgeBase, KnowledgeCounters, KnowledgeSource } from '../types.ts';
+import {
+  defaultLanguage,
+  type Generation,
+  type KbKey,
+  type KnowledgeBase,
+  type KnowledgeCounters,
+  type KnowledgeSource,
+} from '../types.ts';
 import { checkpointOf, countersOf, type RunCheckpoint, type RunTarget, stateOf } from './checkpoint.ts';
 import type { Budget, RunContext } from './context.ts';
 import type { KnowledgeWorkerDeps } from './deps.ts';
@@ -30,8 +39,10 @@ export async function openRun(deps: KnowledgeWorkerDeps, slice: Slice): Promise<
   const { referenceId, budget } = payloadOf(slice.job);
   const { target, kb } = begun;
   const { kbId } = kb;
-  const embedder = await deps.embedders.get(tenantId, target.embedder);
-  if (deps.fingerprintOf(embedder, target.chunker) !== target.fingerprint) {
+  const embedder = await deps.embedders.get(tenantId, settingsOfIndex(target.embedder));
+  if (
+    deps.fingerprintOf(embedder, target.chunker, target.language ?? defaultLanguage) !== target.fingerprint
+  ) {
     throw new GenerationGone(`The embedder of run ${jobId} has changed since the run began`);
   }
   const allowed = budgetOf(budget, embedder);
@@ -71,15 +82,22 @@ async function beginReference(deps: KnowledgeWorkerDeps, { job }: Slice): Promis
   const context = { role: 'sluice_tenant', tenantId } as const;
   const [row] = await deps.db.statement<ReferenceOpening>(context, openingStatement({ tenantId, kbId }));
   if (row === undefined) throw kbGone({ tenantId, kbId });
-  const { generations, sourceId, sourceSettings: settings, sourceCreatedAt: createdAt, ...kb } = row;
-  const embedder = await deps.embedders.get(tenantId, kb.embedder);
-  const fingerprint = deps.fingerprintOf(embedder, kb.chunker);
+  const { generations, sourceId, sourceSettings, sourceCreatedAt: createdAt, ...kb } = row;
+  const { settings: embedder, fingerprint } = await chooseEmbedder(deps, kb, generations);
   const fitting = findFitting(generations, fingerprint);
   if (fitting === undefined || sourceId === null) return null;
   const { generation } = fitting;
-  const target = { generation, fingerprint, embedder: kb.embedder, chunker: kb.chunker };
+  const { chunker, language } = kb;
+  const target = { generation, fingerprint, embedder, chunker, language };
   const checkpoint = { ...checkpointOf(job), target, docs_expected: 1 };
-  const source = { tenantId, kbId, sourceId, type: 'reference' as const, settings, createdAt };
+  const source = {
+    tenantId,
+    kbId,
+    sourceId,
+    type: 'reference' as const,
+    settings: sourceSettings,
+    createdAt,
+  };
   return { kb, checkpoint, target, counters: countersOf(job), source };
 }
 
@@ -107,9 +125,8 @@ async function begin(
   const isReference = payloadOf(slice.job).referenceId !== null;
   let current = kb;
   for (let look = 1; look <= maxLooks; look += 1) {
-    const embedder = await deps.embedders.get(current.tenantId, current.embedder);
-    const fingerprint = deps.fingerprintOf(embedder, current.chunker);
-    const choice = { kb: current, embedder, fingerprint, jobId, isReference };
+    const generations = isReference ? await deps.db.tenant(kb.tenantId, (tx) => listGenerations(tx, kb)) : [];
+    const choice = { kb: current, jobId, isReference, ...(await chooseEmbedder(deps, current, generations)) };
     const begun = await slice.transaction(
       async (tx, job) => {
         const target = await chooseGeneration(tx, choice);
@@ -124,6 +141,27 @@ async function begin(
     current = await reread(deps, current);
   }
   throw new Error(`The settings of knowledge base ${kb.kbId} change too fast to start a run with them`);
+}
+
+/**
+ * A whole run builds the index anew when the built-in model is another one than before. One reference cannot, and goes
+ * on with the model of the index that is there.
+ */
+async function chooseEmbedder(
+  deps: KnowledgeWorkerDeps,
+  kb: KnowledgeBase,
+  generations: readonly Pick<Generation, 'fingerprint' | 'state'>[],
+): Promise<{ settings: EmbedderSettings; embedder: Embedder; fingerprint: string }> {
+  const choices = await Promise.all(
+    [settingsForIndex(kb.embedder), settingsOfIndex(kb.embedder)].map(async (settings) => {
+      const embedder = await deps.embedders.get(kb.tenantId, settings);
+      const fingerprint = deps.fingerprintOf(embedder, kb.chunker, kb.language);
+      return { settings, embedder, fingerprint };
+    }),
+  );
+  const chosen = choices.find(({ fingerprint }) => findFitting(generations, fingerprint)) ?? choices[0];
+  if (chosen === undefined) throw new Error('A knowledge base has no embedder');
+  return chosen;
 }
 
 async function reread({ db }: KnowledgeWorkerDeps, key: KbKey): Promise<KnowledgeBase> {

@@ -18,6 +18,7 @@ test('a plan says what a run would do, without calling the embedder', async () =
     tokens: 6,
     cost: 3,
     isComplete: true,
+    isRebuild: false,
   });
   expect(embedder.calls).toEqual([]);
   const job = await runs.run(kb);
@@ -36,6 +37,7 @@ test('a plan says what a run would do, without calling the embedder', async () =
     tokens: 2,
     cost: 1,
     isComplete: true,
+    isRebuild: false,
   });
   expect(embedder.calls.length).toBe(called);
 });
@@ -50,6 +52,7 @@ test('with another embedder everything is to be embedded again', async () => {
     documents: { new: 0, changed: 2, gone: 0, unchanged: 0 },
     chunks: 3,
     isComplete: true,
+    isRebuild: true,
   });
 });
 

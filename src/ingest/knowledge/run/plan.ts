@@ -1,6 +1,7 @@
 import type { Chunk, Chunker } from '../chunkers/chunker.ts';
 import { cutText } from '../chunkers/cut-text.ts';
 import type { Embedder } from '../embedders/embedder.ts';
+import { settingsForIndex } from '../embedders/local-models.ts';
 import { knowledgeErrors } from '../errors.ts';
 import { listPresent } from '../index/chunk-store.ts';
 import { listGenerations } from '../index/generation-store.ts';
@@ -19,6 +20,8 @@ export interface RunPlan {
   tokens: number;
   cost: number;
   isComplete: boolean;
+  /** The index that searches use has other settings or another model: everything is embedded again. */
+  isRebuild: boolean;
 }
 
 const defaultMaxMs = 20_000;
@@ -45,8 +48,8 @@ async function openPlanning(deps: KnowledgeWorkerDeps, key: KbKey, maxMs: number
   if (kb === null) {
     throw knowledgeErrors.raise.knowledge_base_not_found(`There is no knowledge base ${key.kbId}`);
   }
-  const embedder = await deps.embedders.get(kb.tenantId, kb.embedder);
-  const fingerprint = deps.fingerprintOf(embedder, kb.chunker);
+  const embedder = await deps.embedders.get(kb.tenantId, settingsForIndex(kb.embedder));
+  const fingerprint = deps.fingerprintOf(embedder, kb.chunker, kb.language);
   const fitting = findFitting(generations, fingerprint);
   return new Planning({
     deps,
@@ -82,13 +85,14 @@ class Planning {
 
   plan(): RunPlan {
     const cost = (this.#tokens / 1e6) * this.#options.embedder.pricePerMillionTokens;
-    const { signal } = this.#options;
+    const { signal, target, kb } = this.#options;
     return {
       documents: { ...this.#documents },
       chunks: this.#chunks,
       tokens: this.#tokens,
       cost,
       isComplete: this.#isComplete && !signal.aborted,
+      isRebuild: target === null && kb.generation > 0,
     };
   }
 

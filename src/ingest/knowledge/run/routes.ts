@@ -4,6 +4,7 @@ import { problems } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../../kernel/http/route.ts';
 import { cancel, type JobsDeps, pause, resume } from '../../../kernel/jobs/dispatch/service.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
+import { toSnakeCase } from '../../../lib/snake-case.ts';
 import { kbKeyOf, kbParams, knowledgeFormParts } from '../bases/form.ts';
 import { planReply, renderRun, renderStarted, runReply, startedRunReply } from '../views.ts';
 import { planRun } from './plan.ts';
@@ -111,8 +112,7 @@ function installPlan(app: RouteApp, deps: RunRouteDeps): void {
       response: { 200: planReply, ...problems(404, 409, 422) },
     },
     handler: async (request) => {
-      const { isComplete, ...plan } = await planRun(deps.plan, kbKeyOf(request));
-      return { ...plan, is_complete: isComplete };
+      return toSnakeCase(await planRun(deps.plan, kbKeyOf(request)));
     },
   });
 }

@@ -32,6 +32,10 @@ export interface ReferenceOpening extends KnowledgeBase {
 export function openingStatement({ tenantId, kbId }: KbKey): Sql {
   return sql`
     select ${tenantId} as "tenantId", ${kbId} as "kbId", o.name, o.chunker, o.embedder, o.generation,
+           (select b.language
+              from knowledge_bases b
+             where b.tenant_id = ${tenantId}
+               and b.kb_id = ${kbId}) as language,
            o.created_by as "createdBy", o.created_at as "createdAt", o.updated_at as "updatedAt", o.generations,
            o.source_id as "sourceId", o.source_settings as "sourceSettings",
            o.source_created_at as "sourceCreatedAt"

@@ -20,6 +20,7 @@ export function searchRoutes(deps: SearchDeps): RouteModule {
           query: z.string().min(1),
           limit: z.int().min(1).max(50).default(10),
           mode: z.enum(searchModes).default('hybrid'),
+          explain: z.boolean().default(false).describe('Adds to each result how its score came about'),
         }),
         response: { 200: searchReply, ...problems(404, 413, 415, 422) },
       },

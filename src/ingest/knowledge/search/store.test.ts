@@ -5,6 +5,7 @@ import { newId } from '../../../lib/ids.ts';
 import { Database } from '../../../lib/postgres/db.ts';
 import { migrateUp } from '../../../lib/postgres/migrate.ts';
 import { appUrlFor } from '../../../lib/postgres/roles.ts';
+import { parseQuestion } from './question.ts';
 import { listTextMatches } from './store.ts';
 
 const superuserDatabase = useDatabase();
@@ -55,7 +56,7 @@ describe.each([
 ])('full-text search in a database of $owner', ({ database, url }) => {
   const search = (tenantId: string, query = 'zeppelin') =>
     database().tenant(tenantId, async (tx) => {
-      const matches = await listTextMatches(tx, index, { query, limit: 10 });
+      const matches = await listTextMatches(tx, index, { question: parseQuestion(query), limit: 10 });
       // What the server has counted is known to others at the end of this transaction, and not some time later.
       await tx.rows({ text: 'select pg_stat_force_next_flush()', values: [] });
       return matches;
@@ -81,6 +82,18 @@ describe.each([
 });
 
 async function fill(url: string): Promise<void> {
+  await queryOnce(url, `insert into tenants (tenant_id, name) values ('tenant', 'tenant')`);
+  await queryOnce(
+    url,
+    `insert into knowledge_bases (tenant_id, kb_id, name, chunker, embedder, generation, created_by)
+     values ('tenant', 'kb', 'kb', '{}', '{}', 1, 'test')`,
+  );
+  await queryOnce(
+    url,
+    `insert into knowledge_generations (tenant_id, kb_id, generation, fingerprint, dimensions, embedder, state,
+                                        built_by_job)
+     values ('tenant', 'kb', 1, 'test', 4, '{}', 'serving', gen_random_uuid())`,
+  );
   await queryOnce(
     url,
     `insert into embeddings_index (tenant_id, kb_id, generation, content_hash, text, tokens, vector, created_by_job)

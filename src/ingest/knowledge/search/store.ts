@@ -1,6 +1,7 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
 import type { GenerationKey, KbKey } from '../types.ts';
+import type { Question } from './types.ts';
 
 export interface ServingIndex {
   /** Null before the first run has ended. */
@@ -8,12 +9,16 @@ export interface ServingIndex {
   dimensions: number | null;
   /** The embedder that built it, even if the knowledge base has another one now. */
   embedder: unknown;
+  /** Whether the words of all its passages are counted. */
+  isCounted: boolean;
 }
 
 export interface TextMatch {
   chunkId: number;
-  /** Above 1 if the chunk contains all words. */
-  rank: number;
+  /** By BM25. Null if the passage contains a word that the question excludes. */
+  score: number | null;
+  /** What a passage of average length would get that contains each word of the question once. */
+  whole: number;
 }
 
 export interface FoundChunk {
@@ -29,7 +34,7 @@ export interface FoundChunk {
 
 export function findServingIndex(tx: Tx, { tenantId, kbId }: KbKey): Promise<ServingIndex | null> {
   return tx.find<ServingIndex>(sql`
-    select g.generation, g.dimensions, g.embedder
+    select g.generation, g.dimensions, g.embedder, g.counted_to is null as "isCounted"
       from knowledge_bases k
       left join knowledge_generations g
         on g.tenant_id = k.tenant_id
@@ -40,15 +45,56 @@ export function findServingIndex(tx: Tx, { tenantId, kbId }: KbKey): Promise<Ser
        and k.removed_at is null`);
 }
 
+/** The best passages by their words, best first, and then the scores of the chunks `also`. */
 export function listTextMatches(
+  tx: Tx,
+  { tenantId, kbId, generation }: GenerationKey,
+  { question, limit, also = [] }: { question: Question; limit: number; also?: readonly number[] },
+): Promise<TextMatch[]> {
+  const { words, phrases, excluded } = question;
+  return tx.rows<TextMatch>(sql`
+    select r.chunk_id as "chunkId", r.score, r.whole
+      from rank_passages(
+             ${tenantId}, ${kbId}, ${generation}, ${words}, ${phrases}::text[], ${excluded}::text[], ${limit},
+             ${also}::bigint[]) r`);
+}
+
+/** The same for an index of an older version, until its words are counted: all words weigh the same. */
+export function listUncountedMatches(
   tx: Tx,
   { tenantId, kbId, generation }: GenerationKey,
   { query, limit }: { query: string; limit: number },
 ): Promise<TextMatch[]> {
   return tx.rows<TextMatch>(sql`
-    select f.chunk_id as "chunkId", f.rank
+    select f.chunk_id as "chunkId", f.rank as score, 1 as whole
       from search_chunk_texts(${tenantId}, ${kbId}, ${generation}, ${query}, ${limit}) f
      order by f.rank desc, f.chunk_id`);
+}
+
+/** A word of the question that a passage contains, and what it adds to the score of the passage. */
+export interface WordMatch {
+  chunkId: number;
+  word: string;
+  /** How many passages of the index contain it. */
+  passages: number;
+  /** Its inverse document frequency. */
+  weight: number;
+  /** How often the passage contains it. */
+  occurrences: number;
+  score: number;
+  wordCount: number;
+  averageWordCount: number;
+}
+
+export function listWordMatches(
+  tx: Tx,
+  { tenantId, kbId, generation }: GenerationKey,
+  { question, chunkIds }: { question: Question; chunkIds: readonly number[] },
+): Promise<WordMatch[]> {
+  return tx.rows<WordMatch>(sql`
+    select x.chunk_id as "chunkId", x.word, x.passages, x.weight, x.occurrences, x.score,
+           x.word_count as "wordCount", x.average_word_count as "averageWordCount"
+      from explain_passages(${tenantId}, ${kbId}, ${generation}, ${question.words}, ${chunkIds}::bigint[]) x`);
 }
 
 /**

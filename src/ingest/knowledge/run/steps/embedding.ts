@@ -4,6 +4,7 @@ import type { Dependency } from '../../../../kernel/limits/types.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../../../lib/errors.ts';
 import type { Logger } from '../../../../lib/log.ts';
 import type { Chunk } from '../../chunkers/chunker.ts';
+import { embeddedText } from '../../chunkers/context.ts';
 import type { Embedder, EmbedderSettings } from '../../embedders/embedder.ts';
 import type { SliceContext } from '../context.ts';
 
@@ -118,7 +119,10 @@ export class Embedding {
   }
 
   /** `isSuspect`: one of the chunks may be the cause of a failure, so a failure says nothing about the provider. */
-  async #call(chunks: readonly Pick<Chunk, 'text'>[], { isSuspect = false } = {}): Promise<Float32Array[]> {
+  async #call(
+    chunks: readonly Pick<Chunk, 'text' | 'context'>[],
+    { isSuspect = false } = {},
+  ): Promise<Float32Array[]> {
     const { slice, run } = this.#context;
     const answer = await run.deps.breakers.check(this.#dependency);
     if (!answer.allowed) {
@@ -143,7 +147,7 @@ export class Embedding {
   }
 
   async #send(
-    chunks: readonly Pick<Chunk, 'text'>[],
+    chunks: readonly Pick<Chunk, 'text' | 'context'>[],
     { isProbe, isSuspect }: { isProbe: boolean; isSuspect: boolean },
   ): Promise<Float32Array[]> {
     const { run } = this.#context;
@@ -152,7 +156,7 @@ export class Embedding {
     const options = { signal: this.#signal, tenantId: run.key.tenantId };
     const startedAtMs = performance.now();
     try {
-      const texts = chunks.map(({ text }) => text);
+      const texts = chunks.map(embeddedText);
       const vectors = checked(run.embedder, texts, await run.embedder.embed(texts, options));
       const tookMs = performance.now() - startedAtMs;
       metrics.calls.inc({ provider, answer: 'ok' });

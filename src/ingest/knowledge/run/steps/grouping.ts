@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { newId } from '../../../../lib/ids.ts';
 import { storable } from '../../../../lib/well-formed.ts';
+import { contextOf } from '../../chunkers/context.ts';
 import { cutText } from '../../chunkers/cut-text.ts';
 import type { KnownRow } from '../../index/visit-store.ts';
 import type { LoadedDocument } from '../../sources/source.ts';
@@ -115,6 +116,7 @@ class Grouping {
     const begun = this.#resume(document);
     const made = begun ? { ...documentOf(document), ...begun } : newDocument(document, row);
     const skip = begun?.nextChunk ?? 0;
+    const hasContext = this.#run.target.chunker.context === 'headings';
     let part = this.#openPart(made);
     let ordinal = 0;
     for await (const chunk of cutText(this.#run.chunker, document.text)) {
@@ -123,7 +125,10 @@ class Grouping {
           yield* this.flush();
           part = this.#openPart(made);
         }
-        part.chunks.push({ ordinal, chunk });
+        part.chunks.push({
+          ordinal,
+          chunk: hasContext ? { ...chunk, context: contextOf(chunk, made) } : chunk,
+        });
         this.#chunks += 1;
         this.#tokens += chunk.tokens;
       }
