@@ -2849,6 +2849,19 @@ create table public.ads (
   confirmed_by_upload uuid
 );
 
+create table public.airbyte_servers (
+  tenant_id text not null,
+  server text not null,
+  base_url text not null,
+  auth text not null,
+  identity text,
+  secret_name text not null,
+  workspace_id text,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+);
+
 create table public.api_keys (
   tenant_id text not null,
   key_id uuid not null,
@@ -2950,7 +2963,8 @@ create table public.connectors (
   updated_at timestamp with time zone default clock_timestamp() not null,
   cron text,
   time_zone text default 'UTC'::text not null,
-  airbyte_workspace_id text
+  airbyte_workspace_id text,
+  airbyte_server text
 );
 
 create table public.crawl_frontier (
@@ -3814,6 +3828,18 @@ alter table public.ads add constraint ads_tenant_id_campaign_id_fkey FOREIGN KEY
 
 alter table public.ads add constraint ads_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
+alter table public.airbyte_servers add constraint airbyte_servers_pkey PRIMARY KEY (tenant_id, server);
+
+alter table public.airbyte_servers add constraint airbyte_servers_auth_check CHECK ((auth = ANY (ARRAY['token'::text, 'client'::text, 'basic'::text])));
+
+alter table public.airbyte_servers add constraint airbyte_servers_base_url_check CHECK ((length(base_url) <= 2000));
+
+alter table public.airbyte_servers add constraint airbyte_servers_identity_check CHECK ((length(identity) <= 500));
+
+alter table public.airbyte_servers add constraint airbyte_servers_server_check CHECK ((length(server) <= 100));
+
+alter table public.airbyte_servers add constraint airbyte_servers_workspace_id_check CHECK ((length(workspace_id) <= 200));
+
 alter table public.api_keys add constraint api_keys_pkey PRIMARY KEY (tenant_id, key_id);
 
 alter table public.api_keys add constraint api_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)));
@@ -3871,6 +3897,8 @@ alter table public.connectors add constraint connectors_name_check CHECK (((leng
 alter table public.connectors add constraint connectors_on_active_sync_check CHECK ((on_active_sync = ANY (ARRAY['adopt'::text, 'fail'::text, 'skip'::text])));
 
 alter table public.connectors add constraint connectors_time_zone_check CHECK ((length(time_zone) <= 100));
+
+alter table public.connectors add constraint connectors_airbyte_server FOREIGN KEY (tenant_id, airbyte_server) REFERENCES public.airbyte_servers(tenant_id, server);
 
 alter table public.connectors add constraint connectors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
@@ -4252,6 +4280,8 @@ CREATE INDEX circuit_breakers_of_tenant ON public.circuit_breakers USING btree (
 
 CREATE UNIQUE INDEX ix_connectors_airbyte_connection ON public.connectors USING btree (airbyte_connection_id);
 
+CREATE INDEX ix_connectors_airbyte_server ON public.connectors USING btree (tenant_id, airbyte_server) WHERE (airbyte_server IS NOT NULL);
+
 CREATE INDEX ix_connectors_due ON public.connectors USING btree (next_sync_at) WHERE enabled;
 
 CREATE INDEX daily_metrics_by_date ON public.daily_metrics USING btree (workspace_id, metric_date, metric_id);
@@ -4482,6 +4512,10 @@ alter table public.ads enable row level security;
 
 alter table public.ads force row level security;
 
+alter table public.airbyte_servers enable row level security;
+
+alter table public.airbyte_servers force row level security;
+
 alter table public.api_keys enable row level security;
 
 alter table public.api_keys force row level security;
@@ -4711,6 +4745,12 @@ create policy kernel_rows on public.ads for all to sluice_kernel using (true) wi
 create policy owner_rows on public.ads for select to current_user using (true);
 
 create policy tenant_rows on public.ads for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
+create policy kernel_rows on public.airbyte_servers for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.airbyte_servers for select to current_user using (true);
+
+create policy tenant_rows on public.airbyte_servers for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.api_keys for all to sluice_kernel using (true) with check (true);
 
@@ -5045,6 +5085,10 @@ grant select on public.ads to sluice_kernel;
 grant delete, insert, select, update on public.ads to sluice_promote;
 
 grant select on public.ads to sluice_tenant;
+
+grant delete, select on public.airbyte_servers to sluice_kernel;
+
+grant delete, insert, select, update on public.airbyte_servers to sluice_tenant;
 
 grant select, update on public.api_keys to sluice_kernel;
 

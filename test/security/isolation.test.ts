@@ -83,6 +83,10 @@ const openByDesign: Record<string, { roles: readonly Role[]; why: string }> = {
     roles,
     why: 'names are each tenant’s own: it makes a catalogue of the caller’s',
   },
+  'PUT /api/connectors/servers/:server': {
+    roles,
+    why: 'names are each tenant’s own: it makes a server of the caller’s',
+  },
   'PUT /api/ingestion/adapters/:name': {
     roles,
     why: 'names are each tenant’s own: it makes an adapter of the caller’s',
@@ -128,6 +132,8 @@ const bodies: Record<string, unknown> = {
   'PATCH /api/tenants/:tenant_id': { name: 'taken over' },
   'PATCH /api/users/:user_id': { disabled: false },
   'PUT /api/scraping/sources/:source': { mode: 'push', kb_id: victimsKb },
+  // Refused for its own sake: a server of the intruder's own would prove nothing.
+  'PUT /api/connectors/servers/:server': { base_url: 'https://127.0.0.1/v1', auth: 'token', secret: 'x' },
   'POST /api/connectors': {
     name: 'taken over',
     airbyte_connection_id: victimsConnection,

@@ -65,6 +65,13 @@ const tenant = async () => ({ tenant_id: await newTenantOver() });
 const held = async ({ claims }: Turn) => ({ upload_id: await heldUpload(claims) });
 
 const aSecret = { value: 'a secret', hosts: ['api.example.com'] };
+const aServer = {
+  base_url: 'https://airbyte.example.com/v1',
+  auth: 'client',
+  identity: 'one',
+  secret: 'a_secret',
+};
+const newServer = async ({ at }: Turn) => ({ server: `naughty_${at}` });
 const newSecret = async ({ at }: Turn) => ({ name: `naughty_${at}` });
 
 /** Each text of each body, and where to read it back. A new one must be added here, or the suite fails. */
@@ -117,6 +124,24 @@ const places: Record<string, Place> = {
   'PATCH /api/connectors/:connector_id /on_active_sync': { ...word, params: newConnector },
   'PATCH /api/connectors/:connector_id /cron': { ...word, params: newConnector },
   'PATCH /api/connectors/:connector_id /time_zone': { ...word, params: newConnector },
+  'POST /api/connectors /airbyte_server': notKept('has to be a server that there is'),
+  'PUT /api/connectors/servers/:server /auth': { ...word, params: newServer },
+  'PUT /api/connectors/servers/:server /base_url': notKept('has to be an address'),
+  'PUT /api/connectors/servers/:server /identity': {
+    params: newServer,
+    base: aServer,
+    back: ({ told }) => Promise.resolve(told.body.identity),
+  },
+  'PUT /api/connectors/servers/:server /secret': {
+    params: newServer,
+    base: aServer,
+    back: ({ told }) => Promise.resolve(told.body.secret),
+  },
+  'PUT /api/connectors/servers/:server /workspace_id': {
+    params: newServer,
+    base: aServer,
+    back: ({ told }) => Promise.resolve(told.body.workspace_id),
+  },
   'POST /api/connectors/preview /cron': word,
   'POST /api/connectors/preview /time_zone': word,
   'POST /api/connectors/:connector_id/sync /correlation_id': {

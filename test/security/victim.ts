@@ -81,6 +81,16 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
     const body = { connector_id: `${canary}-connector`, name: canary, ...account };
     return field(await asVictim(making, { path: '/api/connectors', body }), 'connector_id');
   },
+  '/api/connectors/servers/:server': async (making) => {
+    const body = {
+      base_url: `https://${canary}.example.com/v1`,
+      auth: 'client',
+      identity: canary,
+      secret: canary,
+    };
+    await asVictim(making, { method: 'PUT', path: `/api/connectors/servers/${canary}-server`, body });
+    return `${canary}-server`;
+  },
   '/api/syncs/:job_id': async (making) => {
     const path = `/api/connectors/${canary}-connector/sync`;
     return field(await asVictim(making, { path, body: { correlation_id: canary } }), 'job_id');

@@ -168,6 +168,25 @@ export interface AirbyteConnection {
   } | null;
 }
 
+export interface AirbyteFinding {
+  state: 'ok' | 'not_configured' | 'wrong_address' | 'credentials_refused' | 'workspace_unknown' | 'unreachable';
+  message: string;
+  remedy: string;
+}
+
+export interface AirbyteServer {
+  server: string;
+  base_url: string;
+  auth: 'token' | 'client' | 'basic';
+  identity: string | null;
+  /** Null for those who may not use it */
+  secret: string | null;
+  workspace_id: string | null;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+}
+
 export interface ApiKey {
   key_id: string;
   name: string;
@@ -251,6 +270,8 @@ export interface Connector {
   tenant_id: string;
   name: string;
   airbyte_connection_id: string;
+  /** Null: the one of this installation */
+  airbyte_server: string | null;
   external_account_id: string;
   enabled: boolean;
   /** The effective one: as configured, but never below the plan’s minimum */
@@ -382,6 +403,8 @@ export interface EnrolledConnector {
   tenant_id: string;
   name: string;
   airbyte_connection_id: string;
+  /** Null: the one of this installation */
+  airbyte_server: string | null;
   external_account_id: string;
   enabled: boolean;
   /** The effective one: as configured, but never below the plan’s minimum */
@@ -1547,6 +1570,8 @@ export interface Paths {
         connector_id?: string;
         /** A UUID is stored in its canonical spelling; a connection has at most one connector over all tenants */
         airbyte_connection_id: string;
+        /** A server of the tenant’s own; left out: the one of this installation */
+        airbyte_server?: string;
       };
       reply: EnrolledConnector;
     };
@@ -1619,6 +1644,58 @@ export interface Paths {
         next_runs: string[];
         minimum_hours: number;
       };
+    };
+  };
+  '/api/connectors/servers': {
+    /** List the tenant’s own Airbyte servers. Right: `connector.manage`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: AirbyteServer[];
+      };
+    };
+  };
+  '/api/connectors/servers/{server}': {
+    /** Create or change an Airbyte server of the tenant. Right: `connector.manage`. */
+    put: {
+      path: {
+        server: string;
+      };
+      query: undefined;
+      body: {
+        /** Of the public API; of a self-managed server it ends in /api/public/v1 */
+        base_url: string;
+        /** token; client: id and secret of an application; basic: user and password */
+        auth: 'token' | 'client' | 'basic';
+        /** The client’s id or the user’s name */
+        identity?: string | null;
+        /** The name of a stored secret, bound to this host */
+        secret: string;
+        workspace_id?: string | null;
+      };
+      reply: AirbyteServer;
+    };
+    /** Delete an Airbyte server that no connector uses. Right: `connector.manage`. */
+    delete: {
+      path: {
+        server: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/api/connectors/servers/{server}/check': {
+    /** Ask the server whether its address, credentials and workspace are right. Right: `connector.manage`. */
+    post: {
+      path: {
+        server: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: AirbyteFinding;
     };
   };
   '/api/connectors/status': {

@@ -60,7 +60,6 @@ const ofAll: Record<string, [Tone, string]> = {
   // Connectors whose tick has passed.
   late: ['retry', 'late'],
   // What a look at Airbyte found.
-  ok: ['done', 'fine'],
   not_configured: ['queued', 'not configured'],
   wrong_address: ['failed', 'wrong address'],
   credentials_refused: ['failed', 'credentials refused'],

@@ -18,6 +18,22 @@ export const connectorErrors = defineErrors({
     'The tenant already has a connector with this id',
     'Choose another connector_id, or change the existing connector.',
   ),
+  server_not_found: notFound(
+    'The tenant has no such Airbyte server',
+    'Check the name; GET /api/connectors/servers lists the tenant’s own servers.',
+  ),
+  server_unusable: invalid(
+    'The Airbyte server cannot be used with its secret',
+    'Store the secret again, for this host and without blanks; syncs wait until then.',
+  ),
+  server_in_use: conflict(
+    'Connectors use the Airbyte server',
+    'Delete these connectors first, or leave the server.',
+  ),
+  server_limit_reached: conflict(
+    'The tenant has the most Airbyte servers allowed',
+    'Delete one that is not used.',
+  ),
   connection_taken: conflict(
     'The Airbyte connection is already enrolled',
     'Use a separate connection for each connector, or ask the operator who has enrolled this one.',

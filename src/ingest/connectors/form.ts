@@ -9,7 +9,7 @@ import { activeSyncPolicies } from './types.ts';
 /** The form of a connector in a request. */
 const id = z.string().min(1).refine(isUsableId, 'must be 1 to 200 characters without control characters');
 /** Reserved: the words have routes of their own, and clients remove dots from a path. */
-const reserved = ['status', 'import', 'preview', '.', '..'];
+const reserved = ['status', 'import', 'preview', 'servers', '.', '..'];
 const newId = id.refine((text) => !reserved.includes(text), `must not be ${reserved.join(' or ')}`);
 const connectionId = id
   .refine(
@@ -58,6 +58,9 @@ export const connectorFields = {
   connector_id: newId.optional(),
   name,
   airbyte_connection_id: connectionId,
+  airbyte_server: id
+    .describe('A server of the tenant’s own; left out: the one of this installation')
+    .optional(),
   external_account_id: id,
 };
 

@@ -7,6 +7,7 @@ import { type AirbyteOptions, missingSettings, openClient } from './open-client.
 import { syncPipeline } from './pipeline.ts';
 import { connectorRoutes } from './routes.ts';
 import { scheduleDue } from './schedule/schedule.ts';
+import { AirbyteDirectory } from './servers/directory.ts';
 import type { ConnectorConfig } from './settings.ts';
 import { listConnectorAttention } from './store.ts';
 import { Trouble } from './sync/airbyte-calls.ts';
@@ -18,7 +19,9 @@ export interface ConnectorHouseOptions
   extends AirbyteOptions,
     Pick<ConnectorConfig, 'airbyteBaseUrl' | 'airbyteConcurrency' | 'airbyteRequestsPerSecond'>,
     Pick<ConnectorConfig, 'connectorEnrolment'>,
-    Pick<Ground, 'db' | 'logger' | 'registry' | 'limits' | 'breakers' | 'kernel'> {
+    Pick<Ground, 'db' | 'logger' | 'registry' | 'limits' | 'breakers' | 'kernel' | 'secrets'> {
+  /** Of servers that tenants choose. */
+  blockPrivateAddresses: boolean;
   /** In the address of the webhook. */
   hookSecret: string;
   userAgent: string;
@@ -47,7 +50,8 @@ export function openConnectorHouse(options: ConnectorHouseOptions) {
   });
   const { wake } = kernel;
   const rateLimits = new RateLimitKeeper({ db, logger });
-  const worker = { db, wake, logger, limits, breakers, policy, coolDownMs, client, requests, metrics };
+  const directory = new AirbyteDirectory({ ...options, client });
+  const worker = { db, wake, logger, limits, breakers, policy, coolDownMs, directory, requests, metrics };
   // Creates the jobs of connectors that are due; upkeep calls it on a timer, a cron's cycle calls it once.
   const beforeCycle = (scope?: { tenantId?: string }) => scheduleDue(kernel.jobs, logger, scope);
   return {
@@ -57,6 +61,9 @@ export function openConnectorHouse(options: ConnectorHouseOptions) {
         ...kernel.jobs,
         breakers,
         client,
+        directory,
+        secrets: options.secrets,
+        blockPrivateAddresses: options.blockPrivateAddresses,
         watch,
         workspaceId: options.airbyteWorkspaceId,
         missing: missingSettings(options),
@@ -77,6 +84,7 @@ export function openConnectorHouse(options: ConnectorHouseOptions) {
     attention: listConnectorAttention,
     close: async () => {
       watch.close();
+      await directory.close();
       await client?.close();
     },
   } satisfies OpenHouse;

@@ -10,6 +10,8 @@ import { canonicalConnectionId } from './connection-id.ts';
 import { inspectConnection } from './connections/inspection.ts';
 import { type ConnectionRouteDeps, connectionRoutes } from './connections/routes.ts';
 import { changeFields, connectorFields, connectorFormParts, wishOf } from './form.ts';
+import { serverRoutes } from './servers/routes.ts';
+import { assertServer, type ServerDeps } from './servers/service.ts';
 import {
   assertMayEnrol,
   changeConnector,
@@ -31,7 +33,7 @@ import {
   syncReply,
 } from './views.ts';
 
-export interface ConnectorRouteDeps extends JobsDeps, ConnectionRouteDeps {}
+export interface ConnectorRouteDeps extends JobsDeps, ConnectionRouteDeps, ServerDeps {}
 
 const tags = ['connectors'];
 const params = z.strictObject({ connector_id: connectorFormParts.id });
@@ -43,6 +45,7 @@ export function connectorRoutes(deps: ConnectorRouteDeps): RouteModule {
     installChanges(app, deps);
     installPreview(app, deps);
     installSyncNow(app, deps);
+    serverRoutes(app, deps);
     syncRoutes(app, routeDeps);
     connectionRoutes(app, deps, routeDeps);
   };
@@ -68,11 +71,15 @@ function installCreation(app: RouteApp, deps: ConnectorRouteDeps): void {
     },
     handler: async (request, reply) => {
       const principal = principalOf(request);
-      assertMayEnrol(deps.enrolment, principal);
+      // A tenant's own server has no connections of others.
+      if (request.body.airbyte_server === undefined) assertMayEnrol(deps.enrolment, principal);
       const who = { tenantId: principal.tenantId, createdBy: principal.userId };
       const wish = wishOf(request.body);
+      const server = wish.airbyteServer ?? null;
+      if (server !== null) await assertServer(deps, { tenantId: principal.tenantId, server });
+      const home = await deps.directory.find({ tenantId: principal.tenantId, server });
       const { warnings, workspaceId } = await inspectConnection(
-        deps.client,
+        home?.client ?? null,
         canonicalConnectionId(wish.airbyteConnectionId),
       );
       const render = (made: Connector) => ({ ...renderConnector(made), warnings });

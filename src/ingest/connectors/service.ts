@@ -33,7 +33,7 @@ type Chosen = Pick<
 
 export type ConnectorWish = Pick<Connector, 'name' | 'airbyteConnectionId' | 'externalAccountId'> & {
   [Name in keyof Chosen]?: Chosen[Name] | undefined;
-} & { connectorId?: string | undefined };
+} & { connectorId?: string | undefined; airbyteServer?: string | undefined };
 
 const hourMs = 3_600_000;
 
@@ -78,6 +78,7 @@ async function enrol(
     ...key,
     name: wish.name,
     airbyteConnectionId: canonicalConnectionId(wish.airbyteConnectionId),
+    airbyteServer: wish.airbyteServer ?? null,
     airbyteWorkspaceId: wish.workspaceId,
     externalAccountId: wish.externalAccountId,
     enabled: wish.enabled ?? true,
@@ -167,7 +168,9 @@ async function getIn(tx: Tx, key: ConnectorKey): Promise<Connector> {
   throw connectorErrors.raise.connector_not_found(`There is no connector ${key.connectorId}`);
 }
 
-export type ConnectorPatch = Partial<Omit<ConnectorWish, 'connectorId' | 'airbyteConnectionId'>>;
+export type ConnectorPatch = Partial<
+  Omit<ConnectorWish, 'connectorId' | 'airbyteConnectionId' | 'airbyteServer'>
+>;
 
 export function changeConnector(
   { db }: { db: Database },

@@ -5,9 +5,9 @@ import { columnList, sql } from '../../lib/postgres/sql.ts';
 import type { Connector, ConnectorKey, NewConnector, Notice } from './types.ts';
 
 const columns = columnList(
-  `tenant_id connector_id name airbyte_connection_id airbyte_workspace_id external_account_id enabled cadence_hours
-   cron time_zone min_interval_seconds on_active_sync jitter next_sync_at last_tick_at last_notice created_by
-   created_at updated_at planned_for`,
+  `tenant_id connector_id name airbyte_connection_id airbyte_server airbyte_workspace_id external_account_id enabled
+   cadence_hours cron time_zone min_interval_seconds on_active_sync jitter next_sync_at last_tick_at last_notice
+   created_by created_at updated_at planned_for`,
   'c.',
 );
 
@@ -17,12 +17,13 @@ export const connectorColumns = sql`${columns}, t.plan`;
 export async function insertConnector(tx: Tx, connector: NewConnector): Promise<void> {
   await tx.run(sql`
     insert into connectors (
-      tenant_id, connector_id, name, airbyte_connection_id, airbyte_workspace_id, external_account_id, enabled,
+      tenant_id, connector_id, name, airbyte_connection_id, airbyte_server, airbyte_workspace_id,
+      external_account_id, enabled,
       cadence_hours, cron, time_zone, min_interval_seconds, on_active_sync, jitter, next_sync_at, planned_for,
       created_by)
     values (
       ${connector.tenantId}, ${connector.connectorId}, ${connector.name}, ${connector.airbyteConnectionId},
-      ${connector.airbyteWorkspaceId}, ${connector.externalAccountId}, ${connector.enabled},
+      ${connector.airbyteServer}, ${connector.airbyteWorkspaceId}, ${connector.externalAccountId}, ${connector.enabled},
       ${connector.cadenceHours}, ${connector.cron}, ${connector.timeZone}, ${connector.minIntervalSeconds},
       ${connector.onActiveSync}, ${connector.jitter},
       clock_timestamp() + ${Math.round(connector.firstSyncInMs)}::bigint * interval '1 millisecond',

@@ -37,6 +37,8 @@ export interface Connector extends ConnectorKey, Scheduled {
   timeZone: string;
   minIntervalSeconds: number | null;
   onActiveSync: ActiveSyncPolicy;
+  /** A server of the tenant's own; null: the one of the installation. */
+  airbyteServer: string | null;
   /** The workspace of Airbyte that it belongs to, as far as Airbyte has said. */
   airbyteWorkspaceId: string | null;
   /** Its place in the cadence, from 0 to 1. */

@@ -25,6 +25,7 @@ export const connectorReply = z
     tenant_id: z.string(),
     name: z.string(),
     airbyte_connection_id: z.string(),
+    airbyte_server: z.string().nullable().describe('Null: the one of this installation'),
     external_account_id: z.string(),
     enabled: z.boolean(),
     cadence_hours: z

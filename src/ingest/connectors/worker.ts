@@ -23,11 +23,15 @@ async function advance(deps: SyncWorkerDeps, slice: Slice): Promise<SliceResult>
   return isStopped && isOverdue(deps, after) ? { outcome: overdue(deps, runId) } : result;
 }
 
+function wordOf(code: unknown): 'skipped' | 'success' {
+  return code === 'skipped_active' ? 'skipped' : 'success';
+}
+
 /** Ended syncs are counted by connector, once their end is committed. */
 function counted(deps: SyncWorkerDeps, slice: Slice, result: SliceResult): SliceResult {
   const { outcome } = result;
   if (outcome.type !== 'done' && outcome.type !== 'dead') return result;
-  const word = outcome.type === 'dead' ? 'dead_letter' : outcome.result?.code ? 'skipped' : 'success';
+  const word = outcome.type === 'dead' ? 'dead_letter' : wordOf(outcome.result?.code);
   const { tenantId, subjectId } = slice.job;
   return {
     ...result,

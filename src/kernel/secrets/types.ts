@@ -14,8 +14,8 @@ export interface SecretRecord {
   updatedAt: Date;
 }
 
-/** What a secret is used by: `processor:http`, `embedder:openai`, `adapter:s3`. */
-export type SecretUse = `${'processor' | 'embedder' | 'adapter'}:${string}`;
+/** What a secret is used by: `processor:http`, `embedder:openai`, `adapter:s3`, `connector:airbyte`. */
+export type SecretUse = `${'processor' | 'embedder' | 'adapter' | 'connector'}:${string}`;
 
 /** Work that wants a secret. It acts with the role of whoever created it. */
 export interface SecretUser {

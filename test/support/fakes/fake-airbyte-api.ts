@@ -7,6 +7,8 @@ export interface FakeAirbyteSettings {
   clientSecret: string;
   /** Never expires, like a token that was made by hand. */
   fixedToken: string;
+  /** Of `fake-user`, as older self-managed servers have it. */
+  password: string;
   tokenLifetimeSeconds: number;
   /** How far Airbyte's clock is ahead of ours. */
   clockAheadMs: number;
@@ -106,6 +108,8 @@ export class FakeAirbyteApi {
   }
 
   #isAuthorized({ authorization }: FakeRequest): boolean {
+    const pair = Buffer.from(`fake-user:${this.#settings.password}`).toString('base64');
+    if (authorization === `Basic ${pair}`) return true;
     const token = authorization?.replace(/^Bearer /, '') ?? '';
     return token === this.#settings.fixedToken || (this.#tokens.get(token) ?? 0) > this.#clock.nowMs();
   }

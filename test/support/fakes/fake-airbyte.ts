@@ -21,6 +21,7 @@ const defaults: FakeAirbyteSettings = {
   clientId: 'fake-client',
   clientSecret: 'fake-client-secret-7f3a91',
   fixedToken: 'fake-fixed-token-52be08',
+  password: 'fake-password-91c2d7',
   tokenLifetimeSeconds: 900,
   clockAheadMs: 0,
   rateLimit: null,

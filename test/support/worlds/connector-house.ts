@@ -24,6 +24,15 @@ export const quickPolicy: ConnectorHouseOptions['policy'] = {
   maxRunningPerWorkspace: null,
 };
 
+/** For tests without servers of tenants' own. */
+const noSecrets: ConnectorHouseOptions['secrets'] = {
+  assertUsable: async () => {},
+  lend: async () => {
+    throw new Error('This test has no secrets');
+  },
+  visibleTo: async () => () => true,
+};
+
 export function testConnectorHouse(
   db: Database,
   options: Partial<ConnectorHouseOptions> = {},
@@ -46,6 +55,8 @@ export function testConnectorHouse(
     airbyteRequestsPerSecond: 1_000,
     connectorEnrolment: 'open',
     hookSecret: 'the secret of the webhook in the tests',
+    secrets: noSecrets,
+    blockPrivateAddresses: false,
     userAgent: 'Sluice/test',
     policy: quickPolicy,
     coolDownMs: 50,

@@ -168,6 +168,12 @@ function Settings({ connector }: { connector: Connector }) {
         <dd>
           <Id value={connector.external_account_id} />
         </dd>
+        {connector.airbyte_server === null ? null : (
+          <>
+            <dt>Airbyte server</dt>
+            <dd>{connector.airbyte_server}</dd>
+          </>
+        )}
         <dt>Airbyte connection</dt>
         <dd>
           <Id value={connector.airbyte_connection_id} />

@@ -1,4 +1,5 @@
-import { TextInput } from '@mantine/core';
+import { Select, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { FormDialog, messageAt } from '../../parts/form-dialog.tsx';
@@ -9,6 +10,7 @@ export function EnrolDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () 
   const go = useGo();
   const [draft, setDraft] = useState(emptyDraft);
   const [connectionId, setConnectionId] = useState('');
+  const [server, setServer] = useState<string | null>(null);
   return (
     <FormDialog
       title="Enrol an Airbyte connection"
@@ -17,7 +19,11 @@ export function EnrolDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () 
       action="Enrol connection"
       send={() =>
         api.post('/api/connectors', {
-          body: { ...bodyOf(draft), airbyte_connection_id: connectionId.trim() },
+          body: {
+            ...bodyOf(draft),
+            airbyte_connection_id: connectionId.trim(),
+            ...(server === null ? {} : { airbyte_server: server }),
+          },
         })
       }
       done={({ name, warnings }) =>
@@ -38,6 +44,7 @@ export function EnrolDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () 
             onChange={(event) => setConnectionId(event.currentTarget.value)}
             data-autofocus
           />
+          <ServerChoice value={server} onChange={setServer} />
           <ConnectorFields
             draft={draft}
             error={error}
@@ -46,5 +53,30 @@ export function EnrolDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () 
         </>
       )}
     </FormDialog>
+  );
+}
+
+/** Nothing to choose while the tenant has no server of its own. */
+function ServerChoice({
+  value,
+  onChange,
+}: {
+  value: string | null;
+  onChange: (server: string | null) => void;
+}) {
+  const servers = useQuery({
+    queryKey: ['connectors', 'servers'],
+    queryFn: ({ signal }) => api.get('/api/connectors/servers', { signal }),
+  }).data?.data;
+  if (servers === undefined || servers.length === 0) return null;
+  return (
+    <Select
+      label="Airbyte server"
+      placeholder="The one of this installation"
+      clearable
+      data={servers.map(({ server }) => server)}
+      value={value}
+      onChange={onChange}
+    />
   );
 }

@@ -41,8 +41,8 @@ export function createAirbyteClient(
 ): AirbyteClient {
   const { baseUrl, credentials } = checkSettings(settings);
   const { userAgent, timeoutMs = defaults.timeoutMs } = settings;
-  // The operator chose the address, so a private one is allowed.
-  const fetch = createGuardedFetch({ blockPrivateAddresses: false, userAgent, maxConnections });
+  const { blockPrivateAddresses = false } = settings;
+  const fetch = createGuardedFetch({ blockPrivateAddresses, userAgent, maxConnections });
   const tokens = new AccessTokens({
     credentials,
     fetch,
@@ -213,7 +213,7 @@ class HttpAirbyteClient implements AirbyteClient {
     const query = call.query === undefined ? '' : `?${new URLSearchParams(call.query)}`;
     const request: FetchOptions = {
       method: call.method,
-      headers: headersOf(call, token),
+      headers: headersOf(call, `${tokens.scheme} ${token}`),
       body: call.body === undefined ? undefined : JSON.stringify(call.body),
       timeoutMs: call.timeoutMs ?? timeoutMs,
       maxBytes: call.maxBytes,
@@ -261,8 +261,8 @@ class HttpAirbyteClient implements AirbyteClient {
   }
 }
 
-function headersOf({ body }: Call<unknown>, token: string): Record<string, string> {
-  const headers = { accept: 'application/json', authorization: `Bearer ${token}` };
+function headersOf({ body }: Call<unknown>, authorization: string): Record<string, string> {
+  const headers = { accept: 'application/json', authorization };
   return body === undefined ? headers : { ...headers, 'content-type': 'application/json' };
 }
 

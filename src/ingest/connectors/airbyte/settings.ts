@@ -28,6 +28,13 @@ function checkCredentials(credentials: AirbyteCredentials): AirbyteCredentials {
   if (credentials.type === 'token') {
     return { ...credentials, token: checkSecret(credentials.token, 'AIRBYTE_API_TOKEN') };
   }
+  if (credentials.type === 'basic') {
+    return {
+      type: 'basic',
+      username: checkSecret(credentials.username, 'The user name'),
+      password: checkSecret(credentials.password, 'The password'),
+    };
+  }
   return {
     type: 'client',
     clientId: checkSecret(credentials.clientId, 'AIRBYTE_CLIENT_ID'),

@@ -44,9 +44,15 @@ export class AccessTokens {
     return this.#options.credentials.type === 'client';
   }
 
+  /** How a request says it. */
+  get scheme(): 'Bearer' | 'Basic' {
+    return this.#options.credentials.type === 'basic' ? 'Basic' : 'Bearer';
+  }
+
   async get(signal?: AbortSignal): Promise<AirbyteAnswer<string>> {
     const { credentials, clock } = this.#options;
     if (credentials.type === 'token') return { type: 'ok', value: credentials.token };
+    if (credentials.type === 'basic') return { type: 'ok', value: encodedPair(credentials) };
     if (this.#current !== null && clock.nowMs() < this.#current.expiresAtMs) {
       return { type: 'ok', value: this.#current.token };
     }
@@ -109,5 +115,11 @@ function exchangeRequest({ clientId, clientSecret }: AirbyteCredentials & { type
 }
 
 function secretsOf(credentials: AirbyteCredentials): string[] {
-  return credentials.type === 'token' ? [credentials.token] : [credentials.clientSecret];
+  if (credentials.type === 'token') return [credentials.token];
+  if (credentials.type === 'basic') return [credentials.password, encodedPair(credentials)];
+  return [credentials.clientSecret];
+}
+
+function encodedPair({ username, password }: AirbyteCredentials & { type: 'basic' }): string {
+  return Buffer.from(`${username}:${password}`).toString('base64');
 }

@@ -94,13 +94,17 @@ export interface AirbyteProblem {
 
 export type AirbyteCredentials =
   | { type: 'token'; token: string }
-  | { type: 'client'; clientId: string; clientSecret: string };
+  | { type: 'client'; clientId: string; clientSecret: string }
+  /** Of older self-managed servers. */
+  | { type: 'basic'; username: string; password: string };
 
 export interface AirbyteSettings {
-  /** Such as https://api.airbyte.com/v1. It may be a private address: the operator chose it. */
+  /** Such as https://api.airbyte.com/v1. It may be a private address if the operator chose it. */
   baseUrl: string;
   credentials: AirbyteCredentials;
   userAgent: string;
+  /** True where a tenant chose the address. */
+  blockPrivateAddresses?: boolean;
   /** For `POST /jobs`, which itself waits up to a minute for a job id. 90 s by default. */
   triggerTimeoutMs?: number;
   /** For everything else. 30 s by default. */

@@ -125,6 +125,8 @@ function installHook(app: RouteApp, deps: ConnectionRouteDeps): void {
 }
 
 const maxConnections = 100;
+/** What is imported comes from the installation's own Airbyte. */
+const { airbyte_server: _own, ...importedFields } = connectorFields;
 
 function installList(app: RouteApp, deps: ConnectionRouteDeps, cursors: Cursors): void {
   const list = 'connections';
@@ -166,7 +168,7 @@ function installImport(app: RouteApp, deps: ConnectionRouteDeps): void {
       summary: 'Enrol connections of the workspace as connectors of the named tenants',
       body: z.strictObject({
         connections: z
-          .array(z.strictObject({ ...connectorFields, tenant_id: id, name: name.optional() }))
+          .array(z.strictObject({ ...importedFields, tenant_id: id, name: name.optional() }))
           .min(1)
           .max(maxConnections),
       }),

@@ -2,15 +2,16 @@ import type { Ground } from '../../../kernel/house/house.ts';
 import type { Job, Slice, SliceResult } from '../../../kernel/jobs/types.ts';
 import type { AirbyteAnswer, AirbyteClient, AirbyteProblem, CallOptions } from '../airbyte/types.ts';
 import type { ConnectorMetrics } from '../metrics.ts';
+import type { AirbyteDirectory, AirbyteHome } from '../servers/directory.ts';
 import { checkpointOf, kept, type SyncCheckpoint } from './checkpoint.ts';
 import type { RateLimitKeeper } from './rate-limit-keeper.ts';
 import type { RequestLimiter } from './request-limiter.ts';
 
+/** Of the installation's own Airbyte. */
 export const dependency = 'airbyte';
 
 export interface AirbyteCallDeps extends Pick<Ground, 'breakers' | 'logger'> {
-  /** Null: this process has no credentials for Airbyte. */
-  client: AirbyteClient | null;
+  directory: AirbyteDirectory;
   requests: RequestLimiter;
   trouble: Trouble;
   rateLimits: RateLimitKeeper;
@@ -49,19 +50,21 @@ export async function callAirbyte(
   slice: Slice,
   work: (calls: AirbyteCalls) => Promise<SliceResult>,
 ): Promise<SliceResult> {
-  const { client, requests, breakers } = deps;
-  if (client === null)
+  const { directory, requests, breakers } = deps;
+  const { tenantId, payload } = slice.job;
+  const home = await directory.find({ tenantId, server: serverOf(payload) });
+  if (home === null)
     return waiting(slice, { waitingFor: 'airbyte_not_configured', delayMs: unconfiguredWaitMs });
   const entry = requests.enter();
   if (!entry.granted) return waiting(slice, { waitingFor: null, delayMs: entry.retryInMs });
   try {
-    const answer = await breakers.check(dependency);
+    const answer = await breakers.check(home.dependency);
     if (!answer.allowed) {
       // Each waits a little longer than asked, so that they do not all come back at once.
       const delayMs = answer.retryInMs * (1 + Math.random() / 4);
       return waiting(slice, { waitingFor: 'airbyte_unavailable', delayMs });
     }
-    const calls = new AirbyteCalls(deps, slice, { client, isProbe: answer.isProbe });
+    const calls = new AirbyteCalls(deps, slice, { home, isProbe: answer.isProbe });
     try {
       return await work(calls);
     } finally {
@@ -84,6 +87,11 @@ export function waiting(
   return { outcome, checkpoint: kept(after) };
 }
 
+/** Jobs of older programs name none. */
+function serverOf({ airbyteServer }: Job['payload']): string | null {
+  return typeof airbyteServer === 'string' ? airbyteServer : null;
+}
+
 /** What every log line of a job has. */
 export function logFields({ jobId, correlationId }: Pick<Job, 'jobId' | 'correlationId'>) {
   return { job_id: jobId, correlation_id: correlationId };
@@ -95,38 +103,46 @@ type Call<T> = (client: AirbyteClient, options: CallOptions) => Promise<AirbyteA
 export class AirbyteCalls {
   readonly #deps: AirbyteCallDeps;
   readonly #slice: Slice;
-  readonly #client: AirbyteClient;
+  readonly #home: AirbyteHome;
   #isProbe: boolean;
 
   constructor(
     deps: AirbyteCallDeps,
     slice: Slice,
-    { client, isProbe }: { client: AirbyteClient; isProbe: boolean },
+    { home, isProbe }: { home: AirbyteHome; isProbe: boolean },
   ) {
     this.#deps = deps;
     this.#slice = slice;
-    this.#client = client;
+    this.#home = home;
     this.#isProbe = isProbe;
   }
 
   async ask<T>(request: string, call: Call<T>): Promise<AirbyteAnswer<T>> {
     const { signal } = this.#slice;
     await this.#slice.assertHeld();
-    const answer = await call(this.#client, { signal });
+    const answer = await call(this.#home.client, { signal });
     signal.throwIfAborted();
     const code = answer.type === 'ok' ? 'ok' : answer.problem.code;
     this.#deps.metrics.requests.inc({ request, answer: code });
     await this.#learn(answer.type === 'ok' ? null : answer.problem);
-    await this.#deps.rateLimits.keep(dependency, this.#client.rateLimit);
+    // The status page shows the installation's own.
+    if (this.#home.dependency === dependency) {
+      await this.#deps.rateLimits.keep(dependency, this.#home.client.rateLimit);
+    }
     return answer;
+  }
+
+  /** Removes secrets from a foreign text. */
+  scrub(text: string): string {
+    return this.#home.client.scrub(text);
   }
 
   /** A slice that lost its lease before it could call returns the probe to the next one. */
   async end(): Promise<void> {
     if (!this.#isProbe) return;
     this.#isProbe = false;
-    await this.#deps.breakers.returnProbe(dependency).catch((error: unknown) => {
-      this.#deps.logger.debug({ err: error, dependency }, 'a probe could not be returned; it will expire');
+    await this.#deps.breakers.returnProbe(this.#home.dependency).catch((error: unknown) => {
+      this.#deps.logger.debug({ err: error }, 'a probe could not be returned; it will expire');
     });
   }
 
@@ -138,7 +154,7 @@ export class AirbyteCalls {
     const answer = await this.ask('probe', (client, options) => client.probe(options));
     if (answer.type === 'ok') return 'no';
     if (answer.problem.class !== 'auth') return 'unknown';
-    const reason = `Airbyte refuses the credentials of this installation: ${problem.message}`;
+    const reason = `Airbyte refuses the credentials: ${problem.message}`;
     this.#deps.logger.error(
       {
         ...logFields(this.#slice.job),
@@ -170,7 +186,7 @@ export class AirbyteCalls {
     // After a refusal the following probe tells more.
     if (this.#isProbe && problem?.class !== 'auth') {
       this.#isProbe = false;
-      await this.#deps.breakers.recordSuccess(dependency);
+      await this.#deps.breakers.recordSuccess(this.#home.dependency);
     }
   }
 
@@ -187,7 +203,7 @@ export class AirbyteCalls {
     this.#isProbe = false;
     this.#deps.trouble.clear();
     const { coolDownMs } = this.#deps;
-    await this.#deps.breakers.recordFailure(dependency, reason, {
+    await this.#deps.breakers.recordFailure(this.#home.dependency, reason, {
       threshold: 1,
       coolDownMs,
       maxCoolDownMs: coolDownMs * 20,

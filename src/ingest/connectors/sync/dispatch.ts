@@ -17,7 +17,7 @@ export function dispatchSyncIn(
   connector: Connector,
   request: SyncRequest,
 ): Promise<Job> {
-  const { tenantId, connectorId, externalAccountId, airbyteConnectionId } = connector;
+  const { tenantId, connectorId, externalAccountId, airbyteConnectionId, airbyteServer } = connector;
   return dispatchIn(deps, tx, tenantId, {
     pipeline: pipelineName,
     subjectId: connectorId,
@@ -29,7 +29,7 @@ export function dispatchSyncIn(
     ipAddress: request.ipAddress ?? null,
     // The claim leaves `job.started` to the worker, which knows the run's id.
     // A canceled sync is ended in Airbyte even when its connector has been deleted.
-    payload: { airbyteConnectionId, announcesStart: true },
+    payload: { airbyteConnectionId, airbyteServer, announcesStart: true },
     ...(request.correlationId === undefined ? {} : { correlationId: request.correlationId }),
   });
 }

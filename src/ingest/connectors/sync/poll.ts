@@ -159,8 +159,8 @@ async function failRun(poll: Poll, run: AirbyteJob): Promise<SliceResult> {
 }
 
 /** From the run's attempts, where the server shows them. */
-function reasonOf({ deps }: Poll, { failure }: AirbyteJob): string | null {
-  return failure && (deps.client?.scrub(failure.message) ?? failure.message).slice(0, 2_000);
+function reasonOf({ calls }: Poll, { failure }: AirbyteJob): string | null {
+  return failure && calls.scrub(failure.message).slice(0, 2_000);
 }
 
 /** Ends the job and its lease right here, which no outcome of a slice can do. */
@@ -210,10 +210,10 @@ async function onProblem(poll: Poll, problem: AirbyteProblem): Promise<SliceResu
 }
 
 /** What the webhook said about this run, if anything. */
-async function readNotice({ deps, slice, runId }: Poll): Promise<Notice | null> {
+async function readNotice({ calls, slice, runId }: Poll): Promise<Notice | null> {
   const { tenantId, subjectId: connectorId } = slice.job;
   const connector = await slice.transaction((tx) => findConnector(tx, { tenantId, connectorId }));
-  const scrub = (text: string) => deps.client?.scrub(text) ?? text;
+  const scrub = (text: string) => calls.scrub(text);
   return noticeAbout(connector?.lastNotice ?? null, { runId, scrub });
 }
 

@@ -66,10 +66,10 @@ async function waitForRoom(attempt: Attempt): Promise<SliceResult | null> {
 }
 
 /** Airbyte's notification may come after the poll that saw the failure: then the retry that waits is pointless. */
-function endByConfigError({ deps, connector, checkpoint }: Attempt): SliceResult | null {
+function endByConfigError({ calls, connector, checkpoint }: Attempt): SliceResult | null {
   const notice = noticeAbout(connector.lastNotice, {
     runId: checkpoint.failedRuns.at(-1),
-    scrub: (text) => deps.client?.scrub(text) ?? text,
+    scrub: (text) => calls.scrub(text),
   });
   return isConfigError(notice) ? { outcome: configErrorOutcome(notice) } : null;
 }
