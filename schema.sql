@@ -97,10 +97,12 @@ CREATE OR REPLACE FUNCTION public.analyze_staging()
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET search_path TO 'pg_catalog', 'public'
 AS $function$
 begin
-  analyze (skip_locked) public.staging_rows (tenant_id, upload_id, entity_type, row_index, validation_status);
+  analyze (skip_locked)
+    public.staging_rows (tenant_id, upload_id, entity_type, row_index, validation_status, promotion_error),
+    public.staging_repeats;
 end
 $function$;
 
@@ -1874,24 +1876,33 @@ $function$;
 CREATE OR REPLACE FUNCTION public.parents_of_facts_stay()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET search_path TO 'pg_catalog', 'public'
 AS $function$
 declare
   held text;
 begin
   case tg_table_name
     when 'campaigns' then
-      select m.campaign_id::text into held
-        from daily_metrics m join gone g using (tenant_id, campaign_id) limit 1;
+      select g.campaign_id::text into held from gone g
+       where exists (select from daily_metrics m where m.tenant_id = g.tenant_id and m.campaign_id = g.campaign_id)
+          or exists (select from period_metrics m where m.tenant_id = g.tenant_id and m.campaign_id = g.campaign_id)
+          or exists (select from metric_breakdowns m where m.tenant_id = g.tenant_id and m.campaign_id = g.campaign_id)
+       limit 1;
     when 'ad_sets' then
-      select m.ad_set_id::text into held
-        from daily_metrics m join gone g using (tenant_id, ad_set_id) limit 1;
+      select g.ad_set_id::text into held from gone g
+       where exists (select from daily_metrics m where m.tenant_id = g.tenant_id and m.ad_set_id = g.ad_set_id)
+          or exists (select from period_metrics m where m.tenant_id = g.tenant_id and m.ad_set_id = g.ad_set_id)
+          or exists (select from metric_breakdowns m where m.tenant_id = g.tenant_id and m.ad_set_id = g.ad_set_id)
+       limit 1;
     else
-      select m.ad_id::text into held
-        from daily_metrics m join gone g using (tenant_id, ad_id) limit 1;
+      select g.ad_id::text into held from gone g
+       where exists (select from daily_metrics m where m.tenant_id = g.tenant_id and m.ad_id = g.ad_id)
+          or exists (select from period_metrics m where m.tenant_id = g.tenant_id and m.ad_id = g.ad_id)
+          or exists (select from metric_breakdowns m where m.tenant_id = g.tenant_id and m.ad_id = g.ad_id)
+       limit 1;
   end case;
   if held is not null then
-    raise foreign_key_violation using message = format('%s of %s still has daily metrics', held, tg_table_name),
+    raise foreign_key_violation using message = format('%s of %s still has metrics', held, tg_table_name),
       table = tg_table_name, constraint = 'daily_metrics_parents';
   end if;
   return null;
@@ -3001,7 +3012,8 @@ create table public.daily_metrics (
   last_upload uuid not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   updated_at timestamp with time zone default clock_timestamp() not null,
-  confirmed_by_upload uuid
+  confirmed_by_upload uuid,
+  link_clicks bigint
 ) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=90);
 
 create table public.data_uploads (
@@ -3041,7 +3053,14 @@ create table public.data_uploads (
   created_at timestamp with time zone default clock_timestamp() not null,
   updated_at timestamp with time zone default clock_timestamp() not null,
   finished_at timestamp with time zone,
-  undone_at timestamp with time zone
+  undone_at timestamp with time zone,
+  origin text default 'request'::text not null,
+  date_from date,
+  date_to date,
+  period_metrics_upserted integer default 0 not null,
+  breakdowns_stored integer default 0 not null,
+  reconciliation jsonb,
+  blockers jsonb default '[]'::jsonb not null
 );
 
 create table public.dependency_rate_limits (
@@ -3442,6 +3461,38 @@ create table public.login_links (
   created_at timestamp with time zone default clock_timestamp() not null
 );
 
+create table public.metric_breakdowns (
+  tenant_id text not null,
+  breakdown_id bigint generated always as identity not null,
+  workspace_id uuid not null,
+  client_id uuid,
+  platform text not null,
+  date_from date not null,
+  date_to date not null,
+  campaign_id uuid,
+  ad_set_id uuid,
+  ad_id uuid,
+  dimension_names text[] not null,
+  dimensions jsonb not null,
+  dimensions_hash bytea not null,
+  occurrence integer default 0 not null,
+  impressions bigint,
+  clicks bigint,
+  link_clicks bigint,
+  reach bigint,
+  spend numeric,
+  conversions numeric,
+  conversion_value numeric,
+  currency text,
+  line_no integer,
+  as_of timestamp with time zone not null,
+  created_by_upload uuid not null,
+  last_upload uuid not null,
+  confirmed_by_upload uuid,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+) with (fillfactor=90);
+
 create table public.office_candidates (
   candidate uuid not null,
   offices text[] not null,
@@ -3455,6 +3506,33 @@ create table public.offices (
   elected_at timestamp with time zone default clock_timestamp() not null,
   expires_at timestamp with time zone not null
 ) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
+create table public.period_metrics (
+  tenant_id text not null,
+  metric_id bigint generated always as identity not null,
+  workspace_id uuid not null,
+  client_id uuid,
+  platform text not null,
+  date_from date not null,
+  date_to date not null,
+  campaign_id uuid,
+  ad_set_id uuid,
+  ad_id uuid,
+  impressions bigint,
+  clicks bigint,
+  link_clicks bigint,
+  reach bigint,
+  spend numeric,
+  conversions numeric,
+  conversion_value numeric,
+  currency text,
+  as_of timestamp with time zone not null,
+  created_by_upload uuid not null,
+  last_upload uuid not null,
+  confirmed_by_upload uuid,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+) with (fillfactor=90);
 
 create table public.rate_limits (
   key text not null,
@@ -3577,6 +3655,24 @@ create table public.staging_id_resolution (
   created_at timestamp with time zone default clock_timestamp() not null
 );
 
+create table public.staging_repeats (
+  tenant_id text not null,
+  upload_id uuid not null,
+  row_index integer not null,
+  head_row integer not null,
+  part text not null,
+  occurrence integer not null,
+  lines integer,
+  impressions numeric,
+  clicks numeric,
+  link_clicks numeric,
+  reach numeric,
+  spend numeric,
+  conversions numeric,
+  conversion_value numeric,
+  currency text
+);
+
 create table public.staging_rows (
   tenant_id text not null,
   upload_id uuid not null,
@@ -3600,7 +3696,11 @@ create table public.staging_rows (
   spend numeric,
   conversions numeric,
   conversion_value numeric,
-  currency text
+  currency text,
+  line_no integer,
+  date_to date,
+  link_clicks bigint,
+  dimensions jsonb
 ) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.2);
 
 create table public.tenant_queue (
@@ -3916,6 +4016,12 @@ alter table public.data_uploads add constraint data_uploads_check CHECK (((statu
 
 alter table public.data_uploads add constraint data_uploads_check1 CHECK (((NOT event_emitted) OR (status = ANY (ARRAY['completed'::text, 'partial'::text]))));
 
+alter table public.data_uploads add constraint data_uploads_check2 CHECK (((date_from IS NULL) = (date_to IS NULL)));
+
+alter table public.data_uploads add constraint data_uploads_check3 CHECK ((date_from <= date_to));
+
+alter table public.data_uploads add constraint data_uploads_origin_check CHECK ((origin = ANY (ARRAY['request'::text, 'folder'::text, 'adapter'::text, 'pull'::text])));
+
 alter table public.data_uploads add constraint data_uploads_platform_check CHECK ((platform = ANY (ARRAY['meta'::text, 'google'::text, 'tiktok'::text])));
 
 alter table public.data_uploads add constraint data_uploads_source_check CHECK ((source = ANY (ARRAY['manual'::text, 'api'::text, 'webhook'::text])));
@@ -4088,11 +4194,23 @@ alter table public.login_links add constraint login_links_pkey PRIMARY KEY (tena
 
 alter table public.login_links add constraint login_links_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
+alter table public.metric_breakdowns add constraint metric_breakdowns_pkey PRIMARY KEY (tenant_id, breakdown_id);
+
+alter table public.metric_breakdowns add constraint metric_breakdowns_key UNIQUE NULLS NOT DISTINCT (tenant_id, workspace_id, client_id, platform, campaign_id, ad_set_id, ad_id, date_from, date_to, dimensions_hash, occurrence);
+
+alter table public.metric_breakdowns add constraint metric_breakdowns_check CHECK ((date_from <= date_to));
+
 alter table public.office_candidates add constraint office_candidates_pkey PRIMARY KEY (candidate);
 
 alter table public.offices add constraint offices_pkey PRIMARY KEY (office);
 
 alter table public.offices add constraint offices_office_check CHECK (((length(office) >= 1) AND (length(office) <= 100)));
+
+alter table public.period_metrics add constraint period_metrics_pkey PRIMARY KEY (tenant_id, metric_id);
+
+alter table public.period_metrics add constraint period_metrics_key UNIQUE NULLS NOT DISTINCT (tenant_id, workspace_id, client_id, platform, campaign_id, ad_set_id, ad_id, date_from, date_to);
+
+alter table public.period_metrics add constraint period_metrics_check CHECK ((date_from < date_to));
 
 alter table public.rate_limits add constraint rate_limits_pkey PRIMARY KEY (key);
 
@@ -4154,13 +4272,17 @@ alter table public.staging_id_resolution add constraint staging_id_resolution_pk
 
 alter table public.staging_id_resolution add constraint staging_id_resolution_entity_type_check CHECK ((entity_type = ANY (ARRAY['campaign'::text, 'ad_set'::text, 'ad'::text])));
 
+alter table public.staging_repeats add constraint staging_repeats_pkey PRIMARY KEY (tenant_id, upload_id, row_index);
+
+alter table public.staging_repeats add constraint staging_repeats_part_check CHECK ((part = ANY (ARRAY['adds'::text, 'duplicate'::text, 'refused'::text])));
+
 alter table public.staging_rows add constraint staging_rows_pkey PRIMARY KEY (tenant_id, upload_id, entity_type, row_index);
 
 alter table public.staging_rows add constraint staging_rows_check CHECK (((raw_data IS NULL) = (metric_date IS NOT NULL)));
 
-alter table public.staging_rows add constraint staging_rows_check1 CHECK (((metric_date IS NULL) OR ((entity_type = 'daily_metric'::text) AND (validation_status = 'valid'::text))));
+alter table public.staging_rows add constraint staging_rows_check1 CHECK (((metric_date IS NULL) OR ((entity_type = ANY (ARRAY['daily_metric'::text, 'period_metric'::text])) AND (validation_status = 'valid'::text))));
 
-alter table public.staging_rows add constraint staging_rows_entity_type_check CHECK ((entity_type = ANY (ARRAY['campaign'::text, 'ad_set'::text, 'ad'::text, 'daily_metric'::text])));
+alter table public.staging_rows add constraint staging_rows_entity_type_check CHECK ((entity_type = ANY (ARRAY['campaign'::text, 'ad_set'::text, 'ad'::text, 'daily_metric'::text, 'period_metric'::text])));
 
 alter table public.staging_rows add constraint staging_rows_validation_status_check CHECK ((validation_status = ANY (ARRAY['pending'::text, 'valid'::text, 'invalid'::text])));
 
@@ -4382,6 +4504,22 @@ CREATE UNIQUE INDEX knowledge_sources_files ON public.knowledge_sources USING bt
 
 CREATE INDEX login_links_by_hash ON public.login_links USING btree (code_hash);
 
+CREATE INDEX metric_breakdowns_by_date ON public.metric_breakdowns USING btree (tenant_id, workspace_id, date_from, breakdown_id);
+
+CREATE INDEX metric_breakdowns_of_ad ON public.metric_breakdowns USING btree (tenant_id, ad_id);
+
+CREATE INDEX metric_breakdowns_of_ad_set ON public.metric_breakdowns USING btree (tenant_id, ad_set_id);
+
+CREATE INDEX metric_breakdowns_of_campaign ON public.metric_breakdowns USING btree (tenant_id, campaign_id);
+
+CREATE INDEX period_metrics_by_date ON public.period_metrics USING btree (tenant_id, workspace_id, date_from, metric_id);
+
+CREATE INDEX period_metrics_of_ad ON public.period_metrics USING btree (tenant_id, ad_id);
+
+CREATE INDEX period_metrics_of_ad_set ON public.period_metrics USING btree (tenant_id, ad_set_id);
+
+CREATE INDEX period_metrics_of_campaign ON public.period_metrics USING btree (tenant_id, campaign_id);
+
 CREATE INDEX ix_scrape_references_source ON public.scrape_references USING btree (tenant_id, source, reference_id);
 
 CREATE INDEX ix_scrape_references_url ON public.scrape_references USING btree (tenant_id, url_key, reference_id);
@@ -4397,6 +4535,8 @@ CREATE INDEX ix_scrape_sources_due ON public.scrape_sources USING btree (next_cr
 CREATE INDEX ix_scrape_sources_kb ON public.scrape_sources USING btree (tenant_id, kb_id, source);
 
 CREATE INDEX sessions_by_hash ON public.sessions USING btree (session_hash);
+
+CREATE INDEX staging_repeats_of_head ON public.staging_repeats USING btree (tenant_id, upload_id, head_row);
 
 CREATE INDEX staging_rows_age ON public.staging_rows USING brin (created_at);
 
@@ -4485,6 +4625,14 @@ CREATE TRIGGER knowledge_frontier_added AFTER INSERT ON public.knowledge_frontie
 CREATE TRIGGER knowledge_frontier_gone AFTER DELETE ON public.knowledge_frontier REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.delete_frontier_copies();
 
 CREATE TRIGGER knowledge_frontier_visited AFTER UPDATE ON public.knowledge_frontier REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.copy_frontier_to_new();
+
+CREATE TRIGGER metric_breakdowns_keys_stay BEFORE UPDATE OF tenant_id, campaign_id, ad_set_id, ad_id ON public.metric_breakdowns FOR EACH ROW EXECUTE FUNCTION public.keys_stay();
+
+CREATE TRIGGER metric_breakdowns_parents AFTER INSERT ON public.metric_breakdowns REFERENCING NEW TABLE AS new_facts FOR EACH STATEMENT EXECUTE FUNCTION public.facts_have_parents();
+
+CREATE TRIGGER period_metrics_keys_stay BEFORE UPDATE OF tenant_id, campaign_id, ad_set_id, ad_id ON public.period_metrics FOR EACH ROW EXECUTE FUNCTION public.keys_stay();
+
+CREATE TRIGGER period_metrics_parents AFTER INSERT ON public.period_metrics REFERENCING NEW TABLE AS new_facts FOR EACH STATEMENT EXECUTE FUNCTION public.facts_have_parents();
 
 CREATE TRIGGER scrape_frontier_added AFTER INSERT ON public.scrape_frontier REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.copy_frontier_to_new();
 
@@ -4640,6 +4788,14 @@ alter table public.login_links enable row level security;
 
 alter table public.login_links force row level security;
 
+alter table public.metric_breakdowns enable row level security;
+
+alter table public.metric_breakdowns force row level security;
+
+alter table public.period_metrics enable row level security;
+
+alter table public.period_metrics force row level security;
+
 alter table public.scrape_frontier enable row level security;
 
 alter table public.scrape_frontier force row level security;
@@ -4667,6 +4823,10 @@ alter table public.sessions force row level security;
 alter table public.staging_id_resolution enable row level security;
 
 alter table public.staging_id_resolution force row level security;
+
+alter table public.staging_repeats enable row level security;
+
+alter table public.staging_repeats force row level security;
 
 alter table public.staging_rows enable row level security;
 
@@ -4944,6 +5104,18 @@ create policy owner_rows on public.login_links for select to current_user using 
 
 create policy tenant_rows on public.login_links for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
+create policy kernel_rows on public.metric_breakdowns for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.metric_breakdowns for select to current_user using (true);
+
+create policy tenant_rows on public.metric_breakdowns for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
+create policy kernel_rows on public.period_metrics for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.period_metrics for select to current_user using (true);
+
+create policy tenant_rows on public.period_metrics for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
 create policy kernel_rows on public.scrape_frontier for all to sluice_kernel using (true) with check (true);
 
 create policy owner_rows on public.scrape_frontier for select to current_user using (true);
@@ -4985,6 +5157,12 @@ create policy kernel_rows on public.staging_id_resolution for all to sluice_kern
 create policy owner_rows on public.staging_id_resolution for select to current_user using (true);
 
 create policy tenant_rows on public.staging_id_resolution for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
+create policy kernel_rows on public.staging_repeats for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.staging_repeats for select to current_user using (true);
+
+create policy tenant_rows on public.staging_repeats for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.staging_rows for all to sluice_kernel using (true) with check (true);
 
@@ -5236,9 +5414,21 @@ grant delete, insert, select, update on public.knowledge_words to sluice_tenant;
 
 grant delete, insert, select, update on public.login_links to sluice_kernel;
 
+grant delete, select on public.metric_breakdowns to sluice_kernel;
+
+grant delete, insert, select, update on public.metric_breakdowns to sluice_promote;
+
+grant select on public.metric_breakdowns to sluice_tenant;
+
 grant delete, insert, select, update on public.office_candidates to sluice_kernel;
 
 grant insert, select, update on public.offices to sluice_kernel;
+
+grant delete, select on public.period_metrics to sluice_kernel;
+
+grant delete, insert, select, update on public.period_metrics to sluice_promote;
+
+grant select on public.period_metrics to sluice_tenant;
 
 grant delete, insert, select, update on public.rate_limits to sluice_kernel;
 
@@ -5273,6 +5463,16 @@ grant delete, select on public.staging_id_resolution to sluice_cleanup;
 grant delete, select on public.staging_id_resolution to sluice_kernel;
 
 grant delete, insert, select, update on public.staging_id_resolution to sluice_promote;
+
+grant delete, select on public.staging_repeats to sluice_cleanup;
+
+grant delete, select on public.staging_repeats to sluice_kernel;
+
+grant insert, select, update on public.staging_repeats to sluice_parse;
+
+grant select, update on public.staging_repeats to sluice_promote;
+
+grant select on public.staging_repeats to sluice_tenant;
 
 grant delete, select on public.staging_rows to sluice_cleanup;
 
@@ -5340,11 +5540,13 @@ grant delete, insert, select, update on public.workspaces to sluice_tenant;
 
 -- Grants on columns
 
-grant update (status, force_partial, review, mapping, mapping_version, failed_rows, error_code, error_text, updated_at, finished_at, undone_at) on public.data_uploads to sluice_intake;
+grant update (status, force_partial, review, mapping, mapping_version, failed_rows, error_code, error_text, updated_at, finished_at, undone_at, date_from, date_to, blockers) on public.data_uploads to sluice_intake;
 
-grant update (status, total_rows, valid_rows, invalid_rows, failed_rows, warnings, layout, error_code, error_text, updated_at, finished_at) on public.data_uploads to sluice_parse;
+grant update (status, review, total_rows, valid_rows, invalid_rows, failed_rows, warnings, layout, error_code, error_text, updated_at, finished_at, reconciliation, blockers) on public.data_uploads to sluice_parse;
 
-grant update (status, row_count, promoted_rows, failed_rows, campaigns_upserted, ad_sets_upserted, ads_upserted, daily_metrics_upserted, affected_dates, warnings, error_code, error_text, event_emitted, updated_at, finished_at, undone_at) on public.data_uploads to sluice_promote;
+grant update (status, row_count, promoted_rows, failed_rows, campaigns_upserted, ad_sets_upserted, ads_upserted, daily_metrics_upserted, affected_dates, warnings, error_code, error_text, event_emitted, updated_at, finished_at, undone_at, period_metrics_upserted, breakdowns_stored, reconciliation) on public.data_uploads to sluice_promote;
+
+grant update (promotion_error) on public.staging_rows to sluice_parse;
 
 grant update (promotion_error, promotion_warning) on public.staging_rows to sluice_promote;
 

@@ -12,7 +12,7 @@ export interface UploadAnswers {
 }
 
 const header =
-  'Campaign name,Campaign ID,Ad set name,Ad set ID,Ad name,Ad ID,Day,Impressions,Link clicks,Amount spent (USD)';
+  'Campaign name,Campaign ID,Ad set name,Ad set ID,Ad name,Ad ID,Day,Impressions,Clicks (all),Amount spent (USD)';
 const lineCount = 30;
 const badLine = 17;
 

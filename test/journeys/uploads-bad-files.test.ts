@@ -128,16 +128,13 @@ describe('a file that is not a report fails as a whole', () => {
   });
 });
 
-test('a report with four weeks per line fails, because no row is a day', async () => {
-  const { record } = await upload(metaNotDaily({ seed: 1, rows: 20 }).bytes, {});
+test('a report with four weeks per line is stored as what it is, and not mixed into days', async () => {
+  const { record } = await upload(metaNotDaily({ seed: 1, rows: 1 }).bytes, {});
   expect(record).toMatchObject({
-    status: 'failed',
-    error_code: 'no_valid_rows',
-    total_rows: 20,
-    invalid_rows: 20,
-    error_text: expect.stringMatching(
-      /None of the 20 rows .*the row covers more than one day \(day, 20 rows\)/,
-    ),
+    status: 'completed',
+    daily_metrics_upserted: 0,
+    period_metrics_upserted: 1,
+    affected_dates: [],
   });
 });
 

@@ -78,6 +78,7 @@ const routes: Route[] = [
   { method: 'GET', path: `${one}/rejected.csv`, expected: reading, state: 'done' },
   { method: 'GET', path: `${one}/preview`, expected: reading, state: 'held' },
   { method: 'GET', path: `${one}/problems`, expected: reading, state: 'done' },
+  { method: 'GET', path: `${one}/reconciliation`, expected: reading, state: 'done' },
   { method: 'GET', path: `${one}/undo`, expected: reading, state: 'done' },
   {
     method: 'PUT',
@@ -91,7 +92,9 @@ const routes: Route[] = [
   { method: 'POST', path: `${one}/cancel`, expected: steering(200), state: 'held' },
 ];
 const lists = ['/api/uploads', '/api/campaigns', '/api/ad-sets', '/api/ads', '/api/daily-metrics'];
-const others = [...lists, '/api/uploads/mappings'];
+/** Empty here: no report has a range or a breakdown. */
+const moreLists = ['/api/period-metrics', '/api/daily-metrics/breakdowns', '/api/period-metrics/breakdowns'];
+const others = [...lists, ...moreLists, '/api/uploads/mappings'];
 
 /** An upload of the owner's with a good and a bad row. */
 async function ownersUpload(state: Route['state']): Promise<string> {
@@ -133,7 +136,7 @@ test('every upload route is in one of these lists', async () => {
   const answer = await fetch(`${uploads.server.url}/api/openapi.json`);
   const { paths } = (await answer.json()) as { paths: Record<string, object> };
   const known = new Set([...routes.map(({ path }) => path), ...others]);
-  const about = /^\/api\/(uploads|campaigns|ad-sets|ads|daily-metrics)(\/|$)/;
+  const about = /^\/api\/(uploads|campaigns|ad-sets|ads|daily-metrics|period-metrics)(\/|$)/;
   const found = Object.keys(paths).filter((path) => about.test(path));
   expect(found.sort()).toEqual([...known].sort());
 });
@@ -157,7 +160,7 @@ test('the list of uploads shows members their own and other roles everybody’s'
 
 test('a filter by a workspace of another tenant finds nothing', async () => {
   await ownersUpload('done');
-  for (const list of lists) {
+  for (const list of [...lists, ...moreLists]) {
     const answer = await uploads.call(people.stranger, `${list}?workspace_id=${workspaceId}`);
     expect(answer).toMatchObject({ status: 200, body: { data: [], has_more: false } });
   }

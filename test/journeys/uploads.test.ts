@@ -6,7 +6,7 @@ const database = useDatabase();
 const uploads = useUploads(database);
 
 const header =
-  'Campaign name,Campaign ID,Ad set name,Ad set ID,Ad name,Ad ID,Day,Impressions,Link clicks,Amount spent (USD)';
+  'Campaign name,Campaign ID,Ad set name,Ad set ID,Ad name,Ad ID,Day,Impressions,Clicks (all),Amount spent (USD)';
 const line = (n: number, spend: string, day = '2026-03-01') =>
   `Spring,120210000000000001,Set ${n % 3},12021000000000001${n % 3},Ad ${n},1202100000000000${10 + n},` +
   `${day},${n * 10},${n},${spend}`;
@@ -96,6 +96,7 @@ test('a preview counts what promotion would create, update and leave, and promot
     ad_sets: { created: 1, updated: 0, unchanged: 2 },
     ads: { created: 1, updated: 1, unchanged: 1 },
     daily_metrics: { created: 1, updated: 1, unchanged: 1 },
+    period_metrics: { created: 0, updated: 0, unchanged: 0 },
     threshold: { total_rows: 3, valid_rows: 3, percent_needed: 90, is_met: true },
   });
   expect((await uploads.call(claims, `/api/uploads/${held}/promote`, 'POST', {})).status).toBe(202);

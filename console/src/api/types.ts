@@ -370,7 +370,11 @@ export interface DailyMetric {
   ad_external_id: string | null;
   ad_name: string | null;
   impressions: number | null;
+  /** All clicks */
   clicks: number | null;
+  /** Clicks on the link of the ad */
+  link_clicks: number | null;
+  /** Null where lines were added up: people cannot be */
   reach: number | null;
   spend: number | null;
   conversions: number | null;
@@ -444,6 +448,25 @@ export interface Event {
   data: Record<string, unknown>;
   tenantid: string;
   correlationid?: string;
+}
+
+export interface FigureReconciliation {
+  /** Over the data lines of the file, identical ones once */
+  lines: string | null;
+  /** What identical lines would have added */
+  duplicates: string | null;
+  /** The file’s own total row; null when it has none */
+  total_row: string | null;
+  /** What production holds of it; null before promotion */
+  promoted: string | null;
+  refused: string | null;
+  /** Not stored, because a newer upload had stated it already */
+  superseded: string | null;
+  /** Cells that could not be read; no sum contains them */
+  unreadable: number;
+  agrees: boolean;
+  /** Where the sums differ */
+  difference: string | null;
 }
 
 export interface FilePreview {
@@ -705,6 +728,43 @@ export interface Me {
   rights: string[];
 }
 
+export interface MetricBreakdown {
+  breakdown_id: number;
+  date_from: string;
+  date_to: string;
+  /** What the line is about, by column of the report */
+  dimensions: Record<string, string>;
+  /** The line of the file of last_upload */
+  line: number | null;
+  workspace_id: string;
+  client_id: string | null;
+  platform: 'meta' | 'google' | 'tiktok';
+  created_by_upload: string;
+  last_upload: string;
+  created_at: string;
+  updated_at: string;
+  campaign_id: string | null;
+  campaign_external_id: string | null;
+  campaign_name: string | null;
+  ad_set_id: string | null;
+  ad_set_external_id: string | null;
+  ad_set_name: string | null;
+  ad_id: string | null;
+  ad_external_id: string | null;
+  ad_name: string | null;
+  impressions: number | null;
+  /** All clicks */
+  clicks: number | null;
+  /** Clicks on the link of the ad */
+  link_clicks: number | null;
+  /** Null where lines were added up: people cannot be */
+  reach: number | null;
+  spend: number | null;
+  conversions: number | null;
+  conversion_value: number | null;
+  currency: string | null;
+}
+
 export interface Overview {
   as_of: string;
   /** What waits for a person */
@@ -754,6 +814,39 @@ export interface Overview {
       count: number;
     }[];
   };
+}
+
+export interface PeriodMetric {
+  metric_id: number;
+  date_from: string;
+  date_to: string;
+  workspace_id: string;
+  client_id: string | null;
+  platform: 'meta' | 'google' | 'tiktok';
+  created_by_upload: string;
+  last_upload: string;
+  created_at: string;
+  updated_at: string;
+  campaign_id: string | null;
+  campaign_external_id: string | null;
+  campaign_name: string | null;
+  ad_set_id: string | null;
+  ad_set_external_id: string | null;
+  ad_set_name: string | null;
+  ad_id: string | null;
+  ad_external_id: string | null;
+  ad_name: string | null;
+  impressions: number | null;
+  /** All clicks */
+  clicks: number | null;
+  /** Clicks on the link of the ad */
+  link_clicks: number | null;
+  /** Null where lines were added up: people cannot be */
+  reach: number | null;
+  spend: number | null;
+  conversions: number | null;
+  conversion_value: number | null;
+  currency: string | null;
 }
 
 /** What went wrong, as RFC 9457 problem details; docs/errors.md lists the codes. */
@@ -1000,7 +1093,9 @@ export interface Session {
 
 export interface StagedRow {
   row_index: number;
-  entity_type: 'campaign' | 'ad_set' | 'ad' | 'daily_metric';
+  /** The line of the file, from 1 */
+  line: number | null;
+  entity_type: 'campaign' | 'ad_set' | 'ad' | 'daily_metric' | 'period_metric';
   natural_key_hash: string;
   raw_data: Record<string, unknown>;
   validation_status: 'pending' | 'valid' | 'invalid';
@@ -1101,12 +1196,16 @@ export interface UndoPreview {
     ad_sets: number;
     ads: number;
     daily_metrics: number;
+    period_metrics: number;
+    metric_breakdowns: number;
   };
   not_undone: {
     campaigns: number;
     ad_sets: number;
     ads: number;
     daily_metrics: number;
+    period_metrics: number;
+    metric_breakdowns: number;
   };
 }
 
@@ -1116,6 +1215,11 @@ export interface Upload {
   client_id: string | null;
   platform: 'meta' | 'google' | 'tiktok';
   source: 'manual' | 'api' | 'webhook';
+  /** How the file came */
+  origin: 'request' | 'folder' | 'adapter' | 'pull';
+  /** The range of a report that names none itself */
+  date_from: string | null;
+  date_to: string | null;
   filename: string | null;
   file_url: string;
   status: 'pending' | 'processing' | 'staging_complete' | 'promoting' | 'completed' | 'partial' | 'failed';
@@ -1133,6 +1237,19 @@ export interface Upload {
   ad_sets_upserted: number;
   ads_upserted: number;
   daily_metrics_upserted: number;
+  period_metrics_upserted: number;
+  breakdowns_stored: number;
+  reconciliation: {
+    agrees: boolean;
+    figures: Record<string, FigureReconciliation>;
+  } | null;
+  /** What a person has to decide before the upload can be promoted */
+  blockers: {
+    code: string;
+    message: string;
+    column?: string;
+    lines?: number;
+  }[];
   affected_dates: string[];
   warnings: {
     code: string;
@@ -1151,7 +1268,7 @@ export interface Upload {
     /** Columns that are not read, with the field that each may mean */
     unmapped?: {
       header: string;
-      suggestion: 'metric_date' | 'period_start' | 'period_end' | 'campaign_id' | 'campaign_name' | 'campaign_status' | 'campaign_type' | 'ad_set_id' | 'ad_set_name' | 'ad_set_status' | 'ad_id' | 'ad_name' | 'ad_status' | 'impressions' | 'clicks' | 'reach' | 'spend' | 'conversions' | 'conversion_value' | 'currency' | null;
+      suggestion: 'metric_date' | 'period_start' | 'period_end' | 'campaign_id' | 'campaign_name' | 'campaign_status' | 'campaign_type' | 'ad_set_id' | 'ad_set_name' | 'ad_set_status' | 'ad_id' | 'ad_name' | 'ad_status' | 'impressions' | 'clicks' | 'link_clicks' | 'reach' | 'spend' | 'conversions' | 'conversion_value' | 'currency' | null;
     }[];
     /** Required fields that have no column */
     missing?: string[];
@@ -1160,6 +1277,13 @@ export interface Upload {
       message: string;
     }[];
     currency?: string | null;
+    /** The range of a report without days */
+    range?: {
+      from: string;
+      to: string;
+    } | null;
+    /** The columns that the report is broken down by */
+    dimensions?: string[];
     [name: string]: unknown;
   } | null;
   /** Held and being read again with another mapping; the figures are still those of the previous one */
@@ -1200,6 +1324,11 @@ export interface UploadPreview {
     updated: number;
     unchanged: number;
   };
+  period_metrics: {
+    created: number;
+    updated: number;
+    unchanged: number;
+  };
   /** If it is not met, promoting needs force_partial */
   threshold: {
     total_rows: number;
@@ -1234,6 +1363,13 @@ export interface UploadProblems {
   refused_rows: number;
   /** There are less frequent reasons that are not listed */
   has_more: boolean;
+}
+
+export interface UploadReconciliation {
+  upload_id: string;
+  status: string;
+  agrees: boolean;
+  figures: Record<string, FigureReconciliation>;
 }
 
 export interface User {
@@ -1782,6 +1918,32 @@ export interface Paths {
       body: undefined;
       reply: {
         data: DailyMetric[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/daily-metrics/breakdowns': {
+    /** List the lines of reports with a breakdown that daily figures are the sums of. Right: `upload.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the previous page */
+        cursor?: string;
+        workspace_id?: string;
+        platform?: 'meta' | 'google' | 'tiktok';
+        /** Only rows that this upload created, or was the last to confirm or change */
+        upload_id?: string;
+        /** First day */
+        from?: string;
+        /** Last day */
+        to?: string;
+      };
+      body: undefined;
+      reply: {
+        data: MetricBreakdown[];
         has_more: boolean;
         next_cursor: string | null;
       };
@@ -2845,6 +3007,58 @@ export interface Paths {
       };
     };
   };
+  '/api/period-metrics': {
+    /** List figures of reports without a day, by their first day. Right: `upload.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the previous page */
+        cursor?: string;
+        workspace_id?: string;
+        platform?: 'meta' | 'google' | 'tiktok';
+        /** Only rows that this upload created, or was the last to confirm or change */
+        upload_id?: string;
+        /** First day */
+        from?: string;
+        /** Last day */
+        to?: string;
+      };
+      body: undefined;
+      reply: {
+        data: PeriodMetric[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/period-metrics/breakdowns': {
+    /** List the lines of reports with a breakdown that period figures are the sums of. Right: `upload.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the previous page */
+        cursor?: string;
+        workspace_id?: string;
+        platform?: 'meta' | 'google' | 'tiktok';
+        /** Only rows that this upload created, or was the last to confirm or change */
+        upload_id?: string;
+        /** First day */
+        from?: string;
+        /** Last day */
+        to?: string;
+      };
+      body: undefined;
+      reply: {
+        data: MetricBreakdown[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
   '/api/scraping/sources': {
     /** List scrape sources by name, each with its last run. Right: `scrape.read`. */
     get: {
@@ -3376,7 +3590,7 @@ export interface Paths {
       query: undefined;
       body: {
         platform: 'meta' | 'google' | 'tiktok';
-        mapping: Record<string, 'metric_date' | 'period_start' | 'period_end' | 'campaign_id' | 'campaign_name' | 'campaign_status' | 'campaign_type' | 'ad_set_id' | 'ad_set_name' | 'ad_set_status' | 'ad_id' | 'ad_name' | 'ad_status' | 'impressions' | 'clicks' | 'reach' | 'spend' | 'conversions' | 'conversion_value' | 'currency' | null>;
+        mapping: Record<string, 'metric_date' | 'period_start' | 'period_end' | 'campaign_id' | 'campaign_name' | 'campaign_status' | 'campaign_type' | 'ad_set_id' | 'ad_set_name' | 'ad_set_status' | 'ad_id' | 'ad_name' | 'ad_status' | 'impressions' | 'clicks' | 'link_clicks' | 'reach' | 'spend' | 'conversions' | 'conversion_value' | 'currency' | null>;
       };
       reply: UploadMapping;
     };
@@ -3404,14 +3618,16 @@ export interface Paths {
     };
   };
   '/api/uploads/{upload_id}/mapping': {
-    /** Map the columns of a held upload; the file is read again and the upload stays held. Right: `upload.control`. */
+    /** Map the columns of a held upload, or give its range; the file is read again and the upload stays held. Right: `upload.control`. */
     put: {
       path: {
         upload_id: string;
       };
       query: undefined;
       body: {
-        mapping: Record<string, 'metric_date' | 'period_start' | 'period_end' | 'campaign_id' | 'campaign_name' | 'campaign_status' | 'campaign_type' | 'ad_set_id' | 'ad_set_name' | 'ad_set_status' | 'ad_id' | 'ad_name' | 'ad_status' | 'impressions' | 'clicks' | 'reach' | 'spend' | 'conversions' | 'conversion_value' | 'currency' | null>;
+        mapping?: Record<string, 'metric_date' | 'period_start' | 'period_end' | 'campaign_id' | 'campaign_name' | 'campaign_status' | 'campaign_type' | 'ad_set_id' | 'ad_set_name' | 'ad_set_status' | 'ad_id' | 'ad_name' | 'ad_status' | 'impressions' | 'clicks' | 'link_clicks' | 'reach' | 'spend' | 'conversions' | 'conversion_value' | 'currency' | null>;
+        date_from?: string;
+        date_to?: string;
       };
       reply: Upload;
     };
@@ -3446,10 +3662,23 @@ export interface Paths {
       };
       query: undefined;
       body: {
-        mapping?: Record<string, 'metric_date' | 'period_start' | 'period_end' | 'campaign_id' | 'campaign_name' | 'campaign_status' | 'campaign_type' | 'ad_set_id' | 'ad_set_name' | 'ad_set_status' | 'ad_id' | 'ad_name' | 'ad_status' | 'impressions' | 'clicks' | 'reach' | 'spend' | 'conversions' | 'conversion_value' | 'currency' | null>;
+        mapping?: Record<string, 'metric_date' | 'period_start' | 'period_end' | 'campaign_id' | 'campaign_name' | 'campaign_status' | 'campaign_type' | 'ad_set_id' | 'ad_set_name' | 'ad_set_status' | 'ad_id' | 'ad_name' | 'ad_status' | 'impressions' | 'clicks' | 'link_clicks' | 'reach' | 'spend' | 'conversions' | 'conversion_value' | 'currency' | null>;
         force_partial?: boolean;
+        date_from?: string;
+        date_to?: string;
       } | null;
       reply: Upload;
+    };
+  };
+  '/api/uploads/{upload_id}/reconciliation': {
+    /** Compare the sums of an upload: its lines, its own total row, what was promoted and what was refused. Right: `upload.read`. */
+    get: {
+      path: {
+        upload_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: UploadReconciliation;
     };
   };
   '/api/uploads/{upload_id}/rejected.csv': {
@@ -3475,7 +3704,7 @@ export interface Paths {
         /** next_cursor of the previous page */
         cursor?: string;
         validation_status?: 'pending' | 'valid' | 'invalid';
-        entity_type?: 'campaign' | 'ad_set' | 'ad' | 'daily_metric';
+        entity_type?: 'campaign' | 'ad_set' | 'ad' | 'daily_metric' | 'period_metric';
       };
       body: undefined;
       reply: {
@@ -3509,12 +3738,16 @@ export interface Paths {
           ad_sets: number;
           ads: number;
           daily_metrics: number;
+          period_metrics: number;
+          metric_breakdowns: number;
         };
         not_undone: {
           campaigns: number;
           ad_sets: number;
           ads: number;
           daily_metrics: number;
+          period_metrics: number;
+          metric_breakdowns: number;
         };
       };
     };

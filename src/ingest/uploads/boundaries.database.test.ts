@@ -14,6 +14,9 @@ const tables = [
   'ad_sets',
   'ads',
   'daily_metrics',
+  'period_metrics',
+  'metric_breakdowns',
+  'staging_repeats',
 ] as const;
 type Table = (typeof tables)[number];
 type Right = 'insert' | 'update' | 'delete';
@@ -22,7 +25,11 @@ type Role = 'sluice_intake' | 'sluice_parse' | 'sluice_promote' | 'sluice_cleanu
 const production = ['insert', 'update', 'delete'] as const;
 const mayWrite: Record<Role, Partial<Record<Table, readonly Right[]>>> = {
   sluice_intake: { data_uploads: ['insert', 'update'] },
-  sluice_parse: { data_uploads: ['update'], staging_rows: ['insert'] },
+  sluice_parse: {
+    data_uploads: ['update'],
+    staging_rows: ['insert', 'update'],
+    staging_repeats: ['insert', 'update'],
+  },
   sluice_promote: {
     data_uploads: ['update'],
     staging_rows: ['update'],
@@ -31,8 +38,15 @@ const mayWrite: Record<Role, Partial<Record<Table, readonly Right[]>>> = {
     ad_sets: production,
     ads: production,
     daily_metrics: production,
+    period_metrics: production,
+    metric_breakdowns: production,
+    staging_repeats: ['update'],
   },
-  sluice_cleanup: { staging_rows: ['delete'], staging_id_resolution: ['delete'] },
+  sluice_cleanup: {
+    staging_rows: ['delete'],
+    staging_id_resolution: ['delete'],
+    staging_repeats: ['delete'],
+  },
   sluice_tenant: {},
 };
 
@@ -50,7 +64,7 @@ const columns: Partial<Record<Table, Record<string, readonly Role[]>>> = {
     affected_dates: ['sluice_promote'],
     event_emitted: ['sluice_promote'],
     mapping: ['sluice_intake'],
-    review: ['sluice_intake'],
+    review: ['sluice_intake', 'sluice_parse'],
     force_partial: ['sluice_intake'],
     file_id: [],
     file_url: [],
@@ -62,7 +76,7 @@ const columns: Partial<Record<Table, Record<string, readonly Role[]>>> = {
     tenant_id: [],
   },
   staging_rows: {
-    promotion_error: ['sluice_promote'],
+    promotion_error: ['sluice_parse', 'sluice_promote'],
     promotion_warning: ['sluice_promote'],
     raw_data: [],
     validation_status: [],
@@ -86,6 +100,12 @@ beforeAll(async () => {
   signature = await signatureFor(database, place.tenantId);
   const { kernel } = await uploads.start();
   upload = await uploads.take(place, adReport([adLine(1)]));
+  // A range, broken down: rows in all tables.
+  await uploads.take(
+    place,
+    'Reporting starts,Reporting ends,Campaign name,Age,Reach,Amount spent (USD)\n' +
+      '2026-03-01,2026-03-31,A,18-24,1,1\n2026-03-01,2026-03-31,A,25-34,1,1\n',
+  );
   await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
   expect((await uploads.upload(upload)).status).toBe('completed');
 });
@@ -128,6 +148,9 @@ const firstColumn: Record<Table, string> = {
   ad_sets: 'name',
   ads: 'name',
   daily_metrics: 'spend',
+  period_metrics: 'spend',
+  metric_breakdowns: 'spend',
+  staging_repeats: 'spend',
 };
 
 const anId = 'gen_random_uuid()';
@@ -152,6 +175,18 @@ function insertInto(table: Table): string {
       return `insert into daily_metrics (tenant_id, workspace_id, platform, metric_date, as_of, created_by_upload,
           last_upload)
         values ('${tenantId}', '${workspaceId}', 'meta', '2020-01-01', now(), ${anId}, ${anId})`;
+    case 'period_metrics':
+      return `insert into period_metrics (tenant_id, workspace_id, platform, date_from, date_to, as_of,
+          created_by_upload, last_upload)
+        values ('${tenantId}', '${workspaceId}', 'meta', '2020-01-01', '2020-01-31', now(), ${anId}, ${anId})`;
+    case 'metric_breakdowns':
+      return `insert into metric_breakdowns (tenant_id, workspace_id, platform, date_from, date_to, dimension_names,
+          dimensions, dimensions_hash, as_of, created_by_upload, last_upload)
+        values ('${tenantId}', '${workspaceId}', 'meta', '2020-01-01', '2020-01-01', '{}', '{}', '', now(), ${anId},
+          ${anId})`;
+    case 'staging_repeats':
+      return `insert into staging_repeats (tenant_id, upload_id, row_index, head_row, part, occurrence)
+        values ('${tenantId}', ${anId}, 1, 1, 'adds', 0)`;
     default:
       return `insert into ${table} (${entityColumns}) values (${entity})`;
   }

@@ -18,7 +18,7 @@ test('the event states exactly what arrived: rows, distinct keys and days', asyn
   const { kernel } = await uploads.start();
   const lines = [
     adLine(1, { campaign: 1, day: '2026-03-02' }),
-    adLine(2, { campaign: 2, day: '2026-03-01' }),
+    adLine(2, { campaign: 2, day: '2026-03-01', spend: '9.00' }),
     adLine(2, { campaign: 2, day: '2026-03-01', spend: '9.00' }),
     adLine(1, { campaign: 1, day: '2026-03-09' }),
     ...range(20).map((n) => adLine(n + 2, { campaign: 2, day: '2026-03-02' })),
@@ -148,7 +148,7 @@ test.each([
   expect(await completesOf(upload)).toHaveLength(1);
 });
 
-/** The database refuses facts from the second batch on, as with a missing permission. */
+/** The database refuses facts from the 1,201st on: some of the second batch, and all of the third. */
 async function refuseLater(tenantId: string, entity: string): Promise<void> {
   await database.owner(`
     create or replace function refuse_later() returns trigger language plpgsql as $$
@@ -176,19 +176,19 @@ test('a critical error after committed batches keeps what was promoted, and the 
   expect(await uploads.upload(upload)).toMatchObject({
     status: 'partial',
     error_code: 'database_refused',
-    promoted_rows: 1_000,
-    failed_rows: 1_300,
-    row_count: 1_000,
-    daily_metrics_upserted: 1_000,
+    promoted_rows: 1_200,
+    failed_rows: 1_100,
+    row_count: 1_200,
+    daily_metrics_upserted: 1_200,
   });
   expect(await completesOf(upload)).toMatchObject([
     {
       status: 'partial',
-      metrics: { total_rows: 2_300, promoted_rows: 1_000 },
-      affected_dates: ['2026-04-01'],
+      metrics: { total_rows: 2_300, promoted_rows: 1_200 },
+      affected_dates: ['2026-04-01', '2026-04-02'],
     },
   ]);
-  expect(await uploads.count('daily_metrics', upload)).toBe(1_000);
+  expect(await uploads.count('daily_metrics', upload)).toBe(1_200);
 });
 
 test('a critical error before the first fact fails the upload, and counts only the campaigns that were stored', {

@@ -51,6 +51,10 @@ export const uploadErrors = defineErrors({
     'The upload is being promoted and can no longer be canceled',
     'Wait until it has finished, then undo it.',
   ),
+  upload_blocked: conflict(
+    'Something about the upload has to be decided first',
+    'Do what each of the upload’s `blockers` says: map the column, leave it out, or give the range of the report.',
+  ),
   mapping_invalid: invalid(
     'The column mapping is invalid',
     'Map each header to one of the fields that the message lists, or to null to leave it out.',

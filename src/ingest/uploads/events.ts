@@ -3,7 +3,7 @@ import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import type { SluiceError } from '../../lib/errors.ts';
 import type { Tx } from '../../lib/postgres/db.ts';
 import type { PromotionFigures } from './promotion/end-store.ts';
-import type { Upload, UploadStatus } from './types.ts';
+import type { Reconciliation, Upload, UploadStatus } from './types.ts';
 
 /** What can happen to an upload without a change of status: it is remapped, read again, or undone. */
 type Happening = 'remapped' | 'checked' | 'undone';
@@ -77,7 +77,11 @@ export async function recordIngestionComplete(
   deps: { wake: WakeUp },
   tx: Tx,
   upload: Upload,
-  end: PromotionFigures & { status: 'completed' | 'partial' },
+  end: PromotionFigures & {
+    status: 'completed' | 'partial';
+    breakdownsStored: number;
+    reconciliation: Reconciliation;
+  },
 ): Promise<void> {
   await recordEvent(deps, tx, {
     tenantId: upload.tenantId,
@@ -99,6 +103,9 @@ export async function recordIngestionComplete(
         ad_sets_upserted: end.adSetsUpserted,
         ads_upserted: end.adsUpserted,
         daily_metrics_upserted: end.dailyMetricsUpserted,
+        period_metrics_upserted: end.periodMetricsUpserted,
+        breakdowns_stored: end.breakdownsStored,
+        reconciliation: end.reconciliation,
       },
       affected_dates: end.affectedDates,
       timestamp: new Date().toISOString(),

@@ -113,14 +113,13 @@ test('rows that cannot be parsed or are invalid are left out with reasons, and t
 });
 
 describe('a parent that cannot be stored', () => {
-  test('is looked up three more times, and then its facts are stored without it, with a warning', async () => {
+  const refusesCampaign2 = `if new.name = 'Campaign 2' then raise exception 'the secret rule' using errcode = 'P0001';
+    end if;`;
+
+  test('is looked up three more times, and then its lines are refused with it', async () => {
     const { kernel, delays } = await uploads.start();
     const place = await uploads.place();
-    await addTrigger(
-      'campaigns',
-      place.tenantId,
-      `if new.name = 'Campaign 2' then raise exception 'no such campaign' using errcode = '23514'; end if;`,
-    );
+    await addTrigger('campaigns', place.tenantId, refusesCampaign2);
     const upload = await uploads.take(
       place,
       adReport([adLine(1), adLine(2, { campaign: 2 }), adLine(3, { campaign: 2 })]),
@@ -128,72 +127,32 @@ describe('a parent that cannot be stored', () => {
     await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     expect(delays).toEqual([100, 200, 400]);
     expect(await uploads.upload(upload)).toMatchObject({
-      status: 'completed',
-      promoted_rows: 3,
+      status: 'partial',
+      promoted_rows: 1,
+      failed_rows: 2,
       campaigns_upserted: 1,
-      warnings: [{ code: 'parent_missing', count: 2 }],
     });
-    const warned = await database.owner<{ row_index: number }>(
-      `select row_index from staging_rows
-        where upload_id = $1 and promotion_warning ->> 'code' = 'parent_missing' order by row_index`,
-      [upload.uploadId],
-    );
-    expect(warned.map(({ row_index }) => row_index)).toEqual([1, 2]);
-    const metrics = await database.owner<{ has_parent: boolean }>(
-      `select campaign_id is not null as has_parent from daily_metrics where last_upload = $1 order by impressions`,
-      [upload.uploadId],
-    );
-    expect(metrics).toEqual([{ has_parent: true }, { has_parent: false }, { has_parent: false }]);
+    expect(await refusedOf(upload.uploadId)).toEqual([
+      { row_index: 1, code: 'entity_lost' },
+      { row_index: 2, code: 'entity_lost' },
+    ]);
+    expect(await uploads.count('daily_metrics', upload)).toBe(1);
   });
 
-  test('fails two facts instead of merging them when nothing else distinguishes them', async () => {
+  test('that a trigger drops without a word has its lines refused as well', async () => {
     const { kernel } = await uploads.start();
     const place = await uploads.place();
-    await addTrigger(
-      'campaigns',
-      place.tenantId,
-      `if new.name <> 'C1' then raise exception 'no such campaign' using errcode = '23514'; end if;`,
-    );
-    const lines = [1, 2, 3].map((n) => `C${n},12021000000000000${n},2026-03-01,${n},${n},1`);
-    const upload = await uploads.take(
-      place,
-      `Campaign name,Campaign ID,Day,Impressions,Link clicks,Amount spent (USD)\n${lines.join('\n')}\n`,
-    );
+    await addTrigger('ads', place.tenantId, `if new.name = 'Ad 2' then return null; end if;`);
+    const upload = await uploads.take(place, adReport([adLine(1), adLine(2)]));
     await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     expect(await uploads.upload(upload)).toMatchObject({
       status: 'partial',
-      promoted_rows: 2,
+      promoted_rows: 1,
       failed_rows: 1,
-      warnings: [{ code: 'parent_missing', count: 1 }],
-    });
-    expect(await refusedOf(upload.uploadId)).toEqual([{ row_index: 2, code: 'parent_missing_collision' }]);
-  });
-
-  test('is counted once in the warnings, even when the batch is split', async () => {
-    const { kernel } = await uploads.start();
-    const place = await uploads.place();
-    await addTrigger(
-      'campaigns',
-      place.tenantId,
-      `if new.name = 'Campaign 2' then raise exception 'no such campaign' using errcode = '23514'; end if;`,
-    );
-    await addTrigger(
-      'daily_metrics',
-      place.tenantId,
-      `if new.impressions = 80 then raise exception 'a bad row' using errcode = '23514'; end if;`,
-    );
-    const lines = range(8).map((n) => adLine(n, { campaign: 2 }));
-    const upload = await uploads.take(place, adReport(lines));
-    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
-    expect(await uploads.upload(upload)).toMatchObject({
-      status: 'partial',
-      promoted_rows: 7,
-      failed_rows: 1,
-      warnings: [{ code: 'parent_missing', count: 7 }],
     });
   });
 
-  test('leaves its facts without a parent when it was deleted meanwhile', async () => {
+  test('refuses its lines when it was deleted meanwhile', async () => {
     const place = await uploads.place();
     let hasFacts = false;
     const { kernel } = await uploads.start({
@@ -209,12 +168,34 @@ describe('a parent that cannot be stored', () => {
     await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     expect(hasFacts).toBe(true);
     expect(await uploads.upload(upload)).toMatchObject({
-      status: 'completed',
-      promoted_rows: 1,
-      warnings: [{ code: 'parent_missing', count: 1 }],
+      status: 'failed',
+      promoted_rows: 0,
+      failed_rows: 1,
     });
   });
 });
+
+test.each(['P0001', '42501', '22003', '0A000', 'XX000', '42P01'])(
+  'a row that the database refuses with %s is isolated, and nobody sees what the database said',
+  async (state) => {
+    const { kernel } = await uploads.start();
+    const place = await uploads.place();
+    await addTrigger(
+      'daily_metrics',
+      place.tenantId,
+      `if new.impressions = 50 then raise exception 'the secret rule' using errcode = '${state}'; end if;`,
+    );
+    const upload = await uploads.take(place, adReport(range(20).map((n) => adLine(n))));
+    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    const record = await uploads.upload(upload);
+    expect(record).toMatchObject({ status: 'partial', promoted_rows: 19, failed_rows: 1 });
+    expect(record).toMatchObject({
+      reconciliation: { agrees: true, figures: { spend: { promoted: '19', refused: '1' } } },
+    });
+    const staged = await database.owner('select * from staging_rows where upload_id = $1', [upload.uploadId]);
+    expect(JSON.stringify([record, staged])).not.toContain('secret rule');
+  },
+);
 
 describe('a lost connection', () => {
   test('is retried after 1 s in any transaction of an upload, and no row is lost or doubled', {

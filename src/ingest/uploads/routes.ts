@@ -13,7 +13,14 @@ import {
 import { storedText } from '../../kernel/http/stored-text.ts';
 import { cancel } from '../../kernel/jobs/dispatch/service.ts';
 import { ownerFilter, type Principal } from '../../kernel/tenancy/types.ts';
-import { columnRecord, keyOf, mappingSchema, uploadParams as params } from './intake/fields.ts';
+import {
+  columnRecord,
+  keyOf,
+  mappingSchema,
+  uploadParams as params,
+  rangeFields,
+  rangeOf,
+} from './intake/fields.ts';
 import { type ReceivedUpload, receiveForm, receiveReference } from './intake/form.ts';
 import { type IntakeDeps, takeIn } from './intake/intake.ts';
 import { readMapping } from './intake/mapping-store.ts';
@@ -208,7 +215,11 @@ function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
       summary: 'Promote an upload that is held for review',
       params,
       body: z
-        .strictObject({ mapping: mappingSchema.optional(), force_partial: z.boolean().optional() })
+        .strictObject({
+          mapping: mappingSchema.optional(),
+          force_partial: z.boolean().optional(),
+          ...rangeFields,
+        })
         .nullish(),
       response: { 202: uploadReply, ...problems(404, 409, 413, 415) },
     },
@@ -217,6 +228,7 @@ function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
       const upload = await releaseForPromotion(deps, keyOf(request), {
         mapping: mapping as HeaderMapping | undefined,
         forcePartial,
+        range: rangeOf(request.body ?? {}),
       });
       return reply.code(202).send(renderUpload(upload));
     },

@@ -6,7 +6,7 @@ import { recordMove } from './events.ts';
 import { replaceMapping } from './intake/mapping-store.ts';
 import type { UploadMetrics } from './metrics.ts';
 import { endPromotion } from './promotion/end-promotion.ts';
-import type { HeaderMapping } from './reports/types.ts';
+import type { DateRange, HeaderMapping } from './reports/types.ts';
 import { checkpointOf } from './staging/checkpoint.ts';
 import { releaseSlot } from './staging/slots.ts';
 import { deleteStagingOf, listExpiredStaging } from './staging/store.ts';
@@ -32,10 +32,16 @@ async function getUploadIn(tx: Tx, key: OwnedUploadKey): Promise<Upload> {
 export function releaseForPromotion(
   deps: UploadServiceDeps,
   key: OwnedUploadKey,
-  decision: { mapping?: HeaderMapping | undefined; forcePartial?: boolean | undefined },
+  decision: {
+    mapping?: HeaderMapping | undefined;
+    forcePartial?: boolean | undefined;
+    range?: DateRange | undefined;
+  },
 ): Promise<Upload> {
   return deps.db.tenant(key.tenantId, async (tx) => {
     const upload = await getUploadIn(tx, key);
+    const decides = decision.mapping !== undefined || decision.range !== undefined;
+    if (upload.blockers.length > 0 && !decides && upload.status === 'staging_complete') throw blocked(upload);
     const saved = await tx.as('sluice_intake', (own) =>
       saveDecision(own, upload, { ...decision, review: false }),
     );
@@ -47,20 +53,31 @@ export function releaseForPromotion(
 }
 
 /** Changes the mapping of a held upload: the file is read again, and the upload stays held. */
-export function remap(deps: UploadServiceDeps, key: OwnedUploadKey, mapping: HeaderMapping): Promise<Upload> {
+export function remap(
+  deps: UploadServiceDeps,
+  key: OwnedUploadKey,
+  { mapping, range }: { mapping?: HeaderMapping | undefined; range?: DateRange | undefined },
+): Promise<Upload> {
   return deps.db.tenant(key.tenantId, async (tx) => {
     const upload = await getUploadIn(tx, key);
     const isSaved = await tx.as('sluice_intake', (own) =>
-      saveDecision(own, upload, { mapping, review: true }),
+      saveDecision(own, upload, { mapping, range, review: true }),
     );
     if (!isSaved) throw notHeld(upload);
     const saved = await getUploadIn(tx, key);
     if (saved.mappingVersion === upload.mappingVersion) return saved;
-    await recordMove(deps, tx, saved, 'remapped', { mapping });
+    await recordMove(deps, tx, saved, 'remapped', { mapping: saved.mapping });
     await unparkJob(tx, saved);
     tx.afterCommit(() => deps.wake.announce('jobs'));
     return saved;
   });
+}
+
+function blocked({ uploadId, blockers }: Upload): Error {
+  return uploadErrors.raise.upload_blocked(
+    `Upload ${uploadId} cannot be promoted yet: ${blockers.map(({ message }) => message).join(' ')}`,
+    { details: { blockers } },
+  );
 }
 
 function notHeld({ uploadId, status, review }: Upload): Error {

@@ -1,4 +1,4 @@
-import { bytes, days, milliseconds, text } from '../../lib/settings/setting-kinds.ts';
+import { bytes, days, milliseconds, text, wholeNumber } from '../../lib/settings/setting-kinds.ts';
 import { setting } from '../../lib/settings/settings.ts';
 
 const mebibyte = 1024 * 1024;
@@ -15,6 +15,10 @@ export const uploadSettings = {
   uploadWatchFolder: setting('UPLOAD_WATCH_FOLDER', text({ max: 4_000 }), {
     describe:
       'Reports dropped here as tenant/workspace_id/platform/file are uploaded. Unset: no folder is watched.',
+  }),
+  promotionBatchRows: setting('PROMOTION_BATCH_ROWS', wholeNumber({ min: 1, max: 100_000 }), {
+    default: 1_000,
+    describe: 'How many staged rows one transaction promotes.',
   }),
   uploadSliceMs: setting('UPLOAD_SLICE_MS', milliseconds({ min: 50, max: 600_000 }), {
     default: 5_000,

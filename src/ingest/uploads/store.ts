@@ -1,5 +1,6 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 import { columnList, sql } from '../../lib/postgres/sql.ts';
+import type { DateRange } from './reports/types.ts';
 import {
   type HeaderMapping,
   isFinished,
@@ -17,10 +18,11 @@ import {
 /** An `Upload`, from `data_uploads u`. */
 const uploadColumns = sql`
   ${columnList(
-    `tenant_id upload_id workspace_id client_id platform source filename file_id file_url status
+    `tenant_id upload_id workspace_id client_id platform source origin filename file_id file_url status
     force_partial review mapping mapping_version job_id row_count total_rows valid_rows invalid_rows
     promoted_rows failed_rows campaigns_upserted ad_sets_upserted ads_upserted daily_metrics_upserted
-    warnings layout error_code error_text event_emitted created_by user_id created_at updated_at
+    period_metrics_upserted breakdowns_stored reconciliation blockers date_from date_to warnings layout
+    error_code error_text event_emitted created_by user_id created_at updated_at
     finished_at undone_at`,
     'u.',
   )},
@@ -29,12 +31,13 @@ const uploadColumns = sql`
 export async function insertUpload(tx: Tx, upload: NewUpload): Promise<Upload> {
   const [row] = await tx.rows<Upload>(sql`
     insert into data_uploads as u (
-      tenant_id, upload_id, workspace_id, client_id, platform, source, filename, file_id, file_url, force_partial,
-      review, mapping, job_id, created_by, user_id)
+      tenant_id, upload_id, workspace_id, client_id, platform, source, origin, date_from, date_to, filename, file_id,
+      file_url, force_partial, review, mapping, job_id, created_by, user_id)
     values (
       ${upload.tenantId}, ${upload.uploadId}, ${upload.workspaceId}, ${upload.clientId}, ${upload.platform},
-      ${upload.source}, ${upload.filename}, ${upload.fileId}, ${upload.fileUrl}, ${upload.forcePartial},
-      ${upload.review}, ${JSON.stringify(upload.mapping)}, ${upload.jobId}, ${upload.createdBy}, ${upload.userId})
+      ${upload.source}, ${upload.origin}, ${upload.dateFrom}, ${upload.dateTo}, ${upload.filename}, ${upload.fileId},
+      ${upload.fileUrl}, ${upload.forcePartial}, ${upload.review}, ${JSON.stringify(upload.mapping)}, ${upload.jobId},
+      ${upload.createdBy}, ${upload.userId})
     returning ${uploadColumns}`);
   return row as Upload;
 }
@@ -113,13 +116,15 @@ export async function moveUpload(
   return moved === 1;
 }
 
-export type ParseFigures = Pick<Upload, 'totalRows' | 'validRows' | 'invalidRows' | 'warnings' | 'layout'>;
+export type ParseFigures = Pick<Upload, 'totalRows' | 'validRows' | 'invalidRows' | 'warnings' | 'layout'> &
+  Partial<Pick<Upload, 'blockers' | 'reconciliation'>>;
 
 export async function saveParseFigures(
   tx: Tx,
   { tenantId, uploadId }: UploadKey,
   figures: ParseFigures,
 ): Promise<void> {
+  const { blockers = [], reconciliation = null } = figures;
   await tx.run(sql`
     update data_uploads
        set total_rows = ${figures.totalRows},
@@ -127,6 +132,10 @@ export async function saveParseFigures(
            invalid_rows = ${figures.invalidRows},
            warnings = ${JSON.stringify(figures.warnings)},
            layout = coalesce(${figures.layout === null ? null : JSON.stringify(figures.layout)}::jsonb, layout),
+           blockers = ${JSON.stringify(blockers)},
+           -- A person has to decide about what blocks it, whoever sent it.
+           review = review or ${blockers.length > 0},
+           reconciliation = ${reconciliation === null ? null : JSON.stringify(reconciliation)}::jsonb,
            updated_at = clock_timestamp()
      where tenant_id = ${tenantId}
        and upload_id = ${uploadId}`);
@@ -136,14 +145,25 @@ export async function saveParseFigures(
 export async function saveDecision(
   tx: Tx,
   { tenantId, uploadId }: UploadKey,
-  decision: { review: boolean; mapping?: HeaderMapping | undefined; forcePartial?: boolean | undefined },
+  decision: {
+    review: boolean;
+    mapping?: HeaderMapping | undefined;
+    forcePartial?: boolean | undefined;
+    range?: DateRange | undefined;
+  },
 ): Promise<boolean> {
   const mapping = decision.mapping === undefined ? null : JSON.stringify(decision.mapping);
+  const { from = null, to = null } = decision.range ?? {};
   const saved = await tx.run(sql`
     update data_uploads
        set review = ${decision.review},
            mapping = coalesce(${mapping}::jsonb, mapping),
-           mapping_version = mapping_version + case when ${mapping}::jsonb <> mapping then 1 else 0 end,
+           date_from = coalesce(${from}::date, date_from),
+           date_to = coalesce(${to}::date, date_to),
+           mapping_version = mapping_version + case
+             when ${mapping}::jsonb <> mapping then 1
+             when (${from}::date, ${to}::date) is distinct from (date_from, date_to) and ${from !== null} then 1
+             else 0 end,
            force_partial = coalesce(${decision.forcePartial ?? null}, force_partial),
            updated_at = clock_timestamp()
      where tenant_id = ${tenantId}

@@ -1,6 +1,6 @@
 import type { EntityType, FieldProblem, HeaderMapping, Platform } from './reports/types.ts';
 
-export type { EntityKind, EntityType, HeaderMapping, Platform } from './reports/types.ts';
+export type { EntityKind, EntityType, FactType, HeaderMapping, Platform } from './reports/types.ts';
 
 export const pipelineName = 'uploads';
 
@@ -60,12 +60,30 @@ export interface WarningCount {
   count: number;
 }
 
+/** Why an upload must not be promoted before a person has decided. */
+export interface Blocker {
+  code: string;
+  message: string;
+  /** The column that it is about. */
+  column?: string | undefined;
+  /** How many lines it is about. */
+  lines?: number | undefined;
+}
+
+/** How a file came in. */
+export const uploadOrigins = ['request', 'folder', 'adapter', 'pull'] as const;
+export type UploadOrigin = (typeof uploadOrigins)[number];
+
 /** What intake writes. */
 export interface NewUpload extends UploadKey {
   workspaceId: string;
   clientId: string | null;
   platform: Platform;
   source: UploadSource;
+  origin: UploadOrigin;
+  /** The range of a report that names none itself; both or neither. */
+  dateFrom: string | null;
+  dateTo: string | null;
   filename: string | null;
   fileId: string;
   fileUrl: string;
@@ -90,6 +108,10 @@ export interface Upload extends NewUpload {
   adSetsUpserted: number;
   adsUpserted: number;
   dailyMetricsUpserted: number;
+  periodMetricsUpserted: number;
+  breakdownsStored: number;
+  reconciliation: Reconciliation | null;
+  blockers: Blocker[];
   affectedDates: string[];
   warnings: WarningCount[];
   layout: Record<string, unknown> | null;
@@ -100,6 +122,32 @@ export interface Upload extends NewUpload {
   updatedAt: Date;
   finishedAt: Date | null;
   undoneAt: Date | null;
+}
+
+/** How one additive figure of an upload adds up. Exact decimal texts; null where the file does not state the figure. */
+export interface FigureReconciliation {
+  /** Over the file's data lines, identical ones once. */
+  lines: string | null;
+  /** What identical lines would have added. */
+  duplicates: string | null;
+  /** The file's own total row. */
+  total_row: string | null;
+  /** What production holds of this upload; null before promotion. */
+  promoted: string | null;
+  refused: string | null;
+  /** Not stored, because a newer upload had stated these figures already. */
+  superseded: string | null;
+  /** Cells that could not be read; no sum contains them. */
+  unreadable: number;
+  agrees: boolean;
+  /** Where the sums differ, in a sentence. */
+  difference: string | null;
+}
+
+export interface Reconciliation {
+  /** Whether all figures agree. */
+  agrees: boolean;
+  figures: Record<string, FigureReconciliation>;
 }
 
 /**
@@ -115,14 +163,13 @@ export interface StagedRow {
   entityType: EntityType;
   naturalKeyHash: string;
   rawData: Record<string, unknown>;
+  /** The line of the file, from 1; null for rows that older versions staged. */
+  line: number | null;
   validationStatus: 'pending' | 'valid' | 'invalid';
   validationErrors: FieldProblem[] | null;
   promotionError: { code: string; message: string } | null;
   promotionWarning: { code: string; message: string } | null;
 }
-
-/** How many staged rows one transaction promotes. */
-export const promotionBatchRows = 1_000;
 
 /** For smaller uploads, ANALYZE would cost more than better query plans save. */
 export function isWorthStatistics({ validRows }: Pick<Upload, 'validRows'>): boolean {

@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { shownAs, timestamp } from '../../kernel/http/replies.ts';
 import { columnRecord } from './intake/fields.ts';
 import { entityTypes, platforms, reportFields } from './reports/types.ts';
-import { isBeingChecked, type StagedRow, type Upload, uploadSources, uploadStatuses } from './types.ts';
+import {
+  isBeingChecked,
+  type StagedRow,
+  type Upload,
+  uploadOrigins,
+  uploadSources,
+  uploadStatuses,
+} from './types.ts';
 
 const note = z.object({ code: z.string(), message: z.string() });
 const warning = z.object({ code: z.string(), message: z.string(), count: z.int() });
@@ -21,7 +28,37 @@ const layoutReply = z.looseObject({
   missing: z.array(z.string()).optional().describe('Required fields that have no column'),
   notes: z.array(note).optional(),
   currency: z.string().nullish(),
+  range: z
+    .object({ from: z.iso.date(), to: z.iso.date() })
+    .nullish()
+    .describe('The range of a report without days'),
+  dimensions: z.array(z.string()).optional().describe('The columns that the report is broken down by'),
 });
+
+const sum = z.string().nullable();
+const reconciliation = {
+  agrees: z.boolean(),
+  figures: z.record(
+    z.string(),
+    z
+      .object({
+        lines: sum.describe('Over the data lines of the file, identical ones once'),
+        duplicates: sum.describe('What identical lines would have added'),
+        total_row: sum.describe('The file’s own total row; null when it has none'),
+        promoted: sum.describe('What production holds of it; null before promotion'),
+        refused: sum,
+        superseded: sum.describe('Not stored, because a newer upload had stated it already'),
+        unreadable: z.int().describe('Cells that could not be read; no sum contains them'),
+        agrees: z.boolean(),
+        difference: z.string().nullable().describe('Where the sums differ'),
+      })
+      .meta({ id: 'FigureReconciliation' }),
+  ),
+};
+const upload = { upload_id: z.uuid(), status: z.string() };
+export const reconciliationReply = z
+  .object({ ...upload, ...reconciliation })
+  .meta({ id: 'UploadReconciliation' });
 
 export const uploadReply = z
   .object({
@@ -30,6 +67,9 @@ export const uploadReply = z
     client_id: z.uuid().nullable(),
     platform: z.enum(platforms),
     source: z.enum(uploadSources),
+    origin: z.enum(uploadOrigins).describe('How the file came'),
+    date_from: z.iso.date().nullable().describe('The range of a report that names none itself'),
+    date_to: z.iso.date().nullable(),
     filename: z.string().nullable(),
     file_url: z.string(),
     status: z.enum(uploadStatuses),
@@ -47,6 +87,19 @@ export const uploadReply = z
     ad_sets_upserted: z.int(),
     ads_upserted: z.int(),
     daily_metrics_upserted: z.int(),
+    period_metrics_upserted: z.int(),
+    breakdowns_stored: z.int(),
+    reconciliation: z.object(reconciliation).nullable(),
+    blockers: z
+      .array(
+        z.object({
+          code: z.string(),
+          message: z.string(),
+          column: z.string().optional(),
+          lines: z.int().optional(),
+        }),
+      )
+      .describe('What a person has to decide before the upload can be promoted'),
     affected_dates: z.array(z.iso.date()),
     warnings: z.array(warning),
     layout: layoutReply.nullable(),
@@ -73,6 +126,7 @@ export function renderUpload(upload: Upload): z.output<typeof uploadReply> {
 export const stagedRowReply = z
   .object({
     row_index: z.int(),
+    line: z.int().nullable().describe('The line of the file, from 1'),
     entity_type: z.enum(entityTypes),
     natural_key_hash: z.string(),
     raw_data: columnRecord(z.unknown()),

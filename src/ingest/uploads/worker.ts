@@ -2,14 +2,13 @@ import type { Ground } from '../../kernel/house/house.ts';
 import { decideRetry } from '../../kernel/jobs/run/retry.ts';
 import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
-import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
+import { isSluiceError, type SluiceError } from '../../lib/errors.ts';
 import type { DatabaseRole, Tx } from '../../lib/postgres/db.ts';
 import { uploadErrors, uploadFailures } from './errors.ts';
 import { recordMove } from './events.ts';
 import type { UploadMetrics } from './metrics.ts';
 import { endPromotion } from './promotion/end-promotion.ts';
 import { promoteBatches } from './promotion/promote.ts';
-import { withRepeatedFacts } from './promotion/repeated-facts.ts';
 import { profileOf } from './reports/profile.ts';
 import { failUpload } from './service.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from './staging/checkpoint.ts';
@@ -22,20 +21,14 @@ import {
   type Wait,
   withRetries,
 } from './staging/retries.ts';
+import { saveParsed } from './staging/save-parsed.ts';
 import { releaseSlot } from './staging/slots.ts';
 import { noFigures } from './staging/staging.ts';
-import { analyzeStaging, countReplaced, deleteStagingOf } from './staging/store.ts';
+import { analyzeStaging, deleteStagingOf } from './staging/store.ts';
 import { openStored } from './staging/stored-file.ts';
 import { verdictOn } from './staging/threshold.ts';
 import { findUpload, moveUpload, saveParseFigures, takeSlot } from './store.ts';
-import {
-  isBeingChecked,
-  isFinished,
-  isWorthStatistics,
-  type Upload,
-  type UploadStatus,
-  type WarningCount,
-} from './types.ts';
+import { isBeingChecked, isFinished, isWorthStatistics, type Upload, type UploadStatus } from './types.ts';
 
 export interface UploadWorkerDeps extends Pick<Ground, 'db' | 'files' | 'logger'> {
   wake: WakeUp;
@@ -44,6 +37,8 @@ export interface UploadWorkerDeps extends Pick<Ground, 'db' | 'files' | 'logger'
   sliceMs: number;
   /** How many lines one transaction stages; a default applies when it is not given. */
   linesPerBatch?: number | undefined;
+  /** How many staged rows one transaction promotes. */
+  promotionBatchRows: number;
   wait?: Wait;
 }
 
@@ -126,17 +121,18 @@ class UploadRun {
   }
 
   async #parse(upload: Upload): Promise<SliceResult | null> {
-    const { checkpoint, layout } = await this.#parseFile(upload).catch((error: unknown) =>
+    const { checkpoint, layout, blockers } = await this.#parseFile(upload).catch((error: unknown) =>
       holdUnmapped(error, upload, this.#checkpoint),
     );
     if (!checkpoint.isParsed) return continueLater;
     const { totalRows, validRows, invalidRows } = checkpoint.figures;
     await this.#slice.transaction(async (tx) => {
       if (isWorthStatistics({ validRows })) await analyzeStaging(tx);
-      await tx.as('sluice_parse', async (own) => {
-        const warnings = await warningsFor(own, upload, checkpoint.figures.warnings, layout);
-        await saveParseFigures(own, upload, { totalRows, validRows, invalidRows, warnings, layout });
-      });
+      await tx.as(
+        'sluice_parse',
+        (own) => saveParsed(own, upload, { checkpoint, layout, blockers }),
+        inMemory,
+      );
       const data = { total_rows: totalRows, valid_rows: validRows, invalid_rows: invalidRows };
       if (upload.status === 'processing') {
         await this.#move(tx, upload, 'staging_complete', 'sluice_parse', data);
@@ -200,6 +196,8 @@ class UploadRun {
       isParsed: false,
       figures: noFigures,
       conventions: null,
+      kinds: {},
+      range: null,
       lookedUpTo: null,
       step: this.#checkpoint.step + 1,
     };
@@ -218,8 +216,16 @@ class UploadRun {
   async #promote(upload: Upload): Promise<SliceResult | null> {
     const isDone = await promoteBatches(this.#slice, upload, {
       checkpoint: this.#checkpoint,
+      batchRows: this.#deps.promotionBatchRows,
       deadlineMs: this.#deadlineMs,
       retries: this.#retries,
+      onRefused: (error, rowIndex) => {
+        const { jobId } = this.#slice.job;
+        this.#deps.logger.warn(
+          { err: error, job_id: jobId, row_index: rowIndex },
+          'the database refused a row',
+        );
+      },
     });
     if (!isDone) return continueLater;
     await this.#slice.transaction(async (tx, job) => {
@@ -302,22 +308,17 @@ function dead({ code, message }: { code: string; message: string }): Outcome {
   return { type: 'dead', failure: { code, message, class: 'upload' } };
 }
 
-/** Repeated facts are counted here for reviewers only: counting takes time, and promotion does it at its end. */
-async function warningsFor(
-  tx: Tx,
-  upload: Upload,
-  warnings: WarningCount[],
-  layout: Upload['layout'],
-): Promise<WarningCount[]> {
-  if (!upload.review) return warnings;
-  return withRepeatedFacts(warnings, { replacedRows: await countReplaced(tx, upload), layout });
-}
+/**
+ * For statements over all lines of a file: with the default of 4 MB they would spill to disk, and without statistics on
+ * what was just staged, the planner would look up each line by itself.
+ */
+const inMemory = { work_mem: '64MB', enable_nestloop: 'off', jit: 'off' };
 
 /** Every failure gets a code and a sentence that tells a person what to do. */
 function reasonOf(error: unknown): SluiceError {
   if (error instanceof RetriesExhausted) {
     return uploadFailures.raise.database_lost(
-      `The database failed too often while the upload was processed (${messageOf(error.cause)}).`,
+      'The database failed too often while the upload was processed. Upload the file again once it is well.',
       { cause: error },
     );
   }
@@ -327,9 +328,10 @@ function reasonOf(error: unknown): SluiceError {
     return error;
   }
   if ((error as { code?: unknown }).code === '42501') {
-    return uploadFailures.raise.database_refused(`The database refused a write: ${messageOf(error)}`, {
-      cause: error,
-    });
+    return uploadFailures.raise.database_refused(
+      'The database refused to write: a role of this server lacks a right. Tell its operator.',
+      { cause: error },
+    );
   }
   throw error;
 }

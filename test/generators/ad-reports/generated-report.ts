@@ -16,7 +16,14 @@ export interface ExpectedLine {
   metric: MetricEntity;
 }
 
-export type Figure = 'impressions' | 'clicks' | 'reach' | 'spend' | 'conversions' | 'conversionValue';
+export type Figure =
+  | 'impressions'
+  | 'clicks'
+  | 'linkClicks'
+  | 'reach'
+  | 'spend'
+  | 'conversions'
+  | 'conversionValue';
 
 export interface GeneratedReport {
   bytes: Buffer;
@@ -98,8 +105,10 @@ function expectedLine(
     ad,
     metric: {
       metricDate: fact.day,
+      dateTo: null,
       impressions: figure('impressions'),
       clicks: figure('clicks'),
+      linkClicks: figure('linkClicks'),
       reach: figure('reach'),
       spend: figure('spend'),
       conversions: figure('conversions'),
@@ -113,6 +122,7 @@ function figuresOf(fact: ReportFact, currencyDigits: number): Record<Figure, [bi
   return {
     impressions: [BigInt(fact.impressions), 0],
     clicks: [BigInt(fact.clicks), 0],
+    linkClicks: [BigInt(fact.clicks), 0],
     reach: [BigInt(fact.reach), 0],
     spend: [BigInt(fact.spend), currencyDigits],
     conversions: [BigInt(fact.conversions), 2],
@@ -124,6 +134,7 @@ function countUp(facts: FactOptions, { has, levels, currencyDigits }: Expectatio
   const sums: Record<Figure, bigint> = {
     impressions: 0n,
     clicks: 0n,
+    linkClicks: 0n,
     reach: 0n,
     spend: 0n,
     conversions: 0n,
@@ -145,6 +156,7 @@ function countUp(facts: FactOptions, { has, levels, currencyDigits }: Expectatio
   const digits: Record<Figure, number> = {
     impressions: 0,
     clicks: 0,
+    linkClicks: 0,
     reach: 0,
     spend: currencyDigits,
     conversions: 2,
@@ -156,6 +168,7 @@ function countUp(facts: FactOptions, { has, levels, currencyDigits }: Expectatio
     totals: {
       impressions: total('impressions'),
       clicks: total('clicks'),
+      linkClicks: total('linkClicks'),
       reach: total('reach'),
       spend: total('spend'),
       conversions: total('conversions'),

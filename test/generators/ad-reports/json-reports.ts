@@ -73,7 +73,7 @@ function metaRecord(fact: ReportFact): string {
     clicks: String(fact.clicks),
     reach: String(fact.reach),
     ctr: '4.86',
-    actions: [{ action_type: 'link_click', value: '3' }, ...valuesOf(purchases)],
+    actions: [{ action_type: 'link_click', value: String(fact.clicks) }, ...valuesOf(purchases)],
     action_values: valuesOf(money(fact.value)),
   });
 }
@@ -81,6 +81,7 @@ function metaRecord(fact: ReportFact): string {
 const everything: readonly Figure[] = [
   'impressions',
   'clicks',
+  'linkClicks',
   'reach',
   'spend',
   'conversions',

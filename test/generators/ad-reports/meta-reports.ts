@@ -107,7 +107,7 @@ function shapeOf(names: MetaNames, currency: string): TableShape {
     lastRows: [],
     levels: 3,
     hasIds: names.ids !== null,
-    has: ['impressions', 'clicks', 'reach', 'spend', 'conversions', 'conversionValue'],
+    has: ['impressions', 'linkClicks', 'reach', 'spend', 'conversions', 'conversionValue'],
     currency,
     currencyDigits: digits,
   };

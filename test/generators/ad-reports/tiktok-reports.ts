@@ -47,7 +47,7 @@ const base = {
   firstRows: [],
   levels: 3,
   hasIds: true,
-  has: ['impressions', 'clicks', 'reach', 'spend', 'conversions'],
+  has: ['impressions', 'linkClicks', 'reach', 'spend', 'conversions'],
 } as const;
 
 export function tiktokCsv(size: ReportSize): GeneratedReport {

@@ -24,6 +24,7 @@ export function testUploadHouse(db: Database, options: Partial<UploadHouseOption
     ingestFolder: null,
     uploadWatchFolder: null,
     uploadSliceMs: 5_000,
+    promotionBatchRows: 1_000,
     ...options,
   });
 }

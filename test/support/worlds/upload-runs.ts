@@ -29,6 +29,7 @@ export type RunOptions = Partial<KernelOptions> & {
   files?: Files;
   sliceMs?: number;
   linesPerBatch?: number;
+  promotionBatchRows?: number;
   hooks?: RunHooks;
   /** What happens while an upload waits for the n-th time. */
   meanwhile?: (n: number) => Promise<void>;
@@ -54,6 +55,10 @@ export interface IntakeOptions {
   forcePartial?: boolean;
   clientId?: string;
   platform?: string;
+  filename?: string;
+  dateFrom?: string;
+  dateTo?: string;
+  mapping?: Record<string, string | null>;
 }
 
 /** Uploads on real kernels whose steps a test can inspect, stop or take over. */
@@ -205,6 +210,9 @@ async function takeContent(
     client_id: options.clientId,
     review: options.review ?? false,
     force_partial: options.forcePartial ?? false,
+    date_from: options.dateFrom,
+    date_to: options.dateTo,
+    mapping: options.mapping ?? {},
   });
   return takeIn(
     { db, wake, metrics, registry, quotas, files, maxUploadBytes },
@@ -213,7 +221,7 @@ async function takeContent(
       userId: 'tester',
       createdBy: 'tester',
       fields,
-      filename: 'report.csv',
+      filename: options.filename ?? 'report.csv',
       stored,
     },
   );
@@ -224,6 +232,7 @@ function openRun(database: TestDatabase, files: Files, options: RunOptions): Run
     db = database.db,
     sliceMs = unhurriedMs,
     linesPerBatch,
+    promotionBatchRows = 1_000,
     hooks = {},
     meanwhile,
     pipeline = (real) => real,
@@ -240,6 +249,7 @@ function openRun(database: TestDatabase, files: Files, options: RunOptions): Run
     metrics: new UploadMetrics(new Registry()),
     sliceMs,
     linesPerBatch,
+    promotionBatchRows,
     wait: async (delayMs, signal) => {
       signal.throwIfAborted();
       delays.push(delayMs);

@@ -8,6 +8,7 @@ import { Problem } from '../../parts/problem.tsx';
 import { PreviewTable } from './preview-table.tsx';
 import { ProblemGroups } from './problem-groups.tsx';
 import { PromotePanel } from './promote-panel.tsx';
+import { ReconciliationLine } from './reconciliation-line.tsx';
 import { uploadQuery } from './upload-query.ts';
 import { isHeld } from './upload-states.ts';
 import { UploadWarnings } from './upload-warnings.tsx';
@@ -31,6 +32,8 @@ export function CheckStep({ upload, onColumns }: { upload: Upload; onColumns: ()
               { label: 'rejected', value: upload.invalid_rows, tone: 'failed' },
             ]}
           />
+          <Breakdown upload={upload} />
+          <ReconciliationLine upload={upload} />
         </Panel>
         <Panel title="What promotion would do">
           {preview.error === null ? null : (
@@ -47,6 +50,23 @@ export function CheckStep({ upload, onColumns }: { upload: Upload; onColumns: ()
       </div>
       <PromotePanel upload={upload} preview={found} />
     </div>
+  );
+}
+
+/** The columns that tell lines of one day apart, and the range of a report without days. */
+function Breakdown({ upload: { layout } }: { upload: Upload }) {
+  const dimensions = layout?.dimensions ?? [];
+  const range = layout?.range ?? null;
+  if (dimensions.length === 0 && range === null) return null;
+  return (
+    <p className="dim">
+      {range === null
+        ? null
+        : `The report has no days: its figures are those of ${range.from} to ${range.to}. `}
+      {dimensions.length === 0
+        ? null
+        : `Broken down by ${dimensions.join(', ')}: lines are added up, and each is kept as a breakdown.`}
+    </p>
   );
 }
 

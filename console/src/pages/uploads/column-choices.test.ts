@@ -66,9 +66,12 @@ test('mappings are equal in any order, and differ when a column is left to its n
 });
 
 test('missing fields are named until a row can be read', () => {
-  expect(missingNeeds(new Set())).toHaveLength(3);
-  expect(missingNeeds(givenFields(choicesWith({})))).toEqual(['the day']);
-  expect(missingNeeds(givenFields(choicesWith({ Wann: 'metric_date' })))).toEqual([]);
-  expect(missingNeeds(new Set(['period_start', 'ad_id', 'spend']))).toEqual(['the day']);
-  expect(missingNeeds(new Set(['period_start', 'period_end', 'ad_id', 'spend']))).toEqual([]);
+  expect(missingNeeds(new Set())).toHaveLength(2);
+  expect(missingNeeds(new Set(['metric_date', 'spend']))).toEqual(['the campaign, ad set or ad']);
+  expect(missingNeeds(new Set(['ad_name', 'metric_date']))).toEqual([
+    'at least one figure, such as impressions or spend',
+  ]);
+  // A report without a day covers a range.
+  expect(missingNeeds(givenFields(choicesWith({})))).toEqual([]);
+  expect(missingNeeds(new Set(['ad_id', 'spend']))).toEqual([]);
 });

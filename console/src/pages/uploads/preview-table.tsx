@@ -7,6 +7,7 @@ export const entityTitles = {
   ad_sets: 'Ad sets',
   ads: 'Ads',
   daily_metrics: 'Daily figures',
+  period_metrics: 'Figures of longer ranges',
 } as const;
 export type Entity = keyof typeof entityTitles;
 export const entities = Object.keys(entityTitles) as Entity[];
@@ -42,14 +43,17 @@ export function PreviewTable(props: { preview: UploadPreview | undefined; isLoad
 export function SameKeyNote() {
   return (
     <p className="dim small">
-      Several rows of the file are about the same day of the same ad (or ad set, or campaign): the last of
-      them counts.
+      Several rows of the file are about the same day of the same ad (or ad set, or campaign). They are added
+      up, and each is kept as a breakdown.
     </p>
   );
 }
 
-function figuresOf({ daily_metrics: { created, updated, unchanged } }: UploadPreview): number {
-  return created + updated + unchanged;
+function figuresOf({ daily_metrics: days, period_metrics: ranges }: UploadPreview): number {
+  return [days, ranges].reduce(
+    (sum, { created, updated, unchanged }) => sum + created + updated + unchanged,
+    0,
+  );
 }
 
 type Counts = UploadPreview[Entity];

@@ -62,6 +62,21 @@ interface DecisionProps {
 function Decision({ upload, preview, children }: DecisionProps) {
   const { valid_rows: valid, total_rows: total, invalid_rows: invalid } = upload;
   const { threshold } = preview;
+  if (upload.blockers.length > 0) {
+    return (
+      <>
+        <p>
+          <b>Something has to be decided first:</b>
+        </p>
+        <ul className="notes">
+          {upload.blockers.map(({ code, message }) => (
+            <li key={code + message}>{message}</li>
+          ))}
+        </ul>
+        <p className="dim">Choose what the column is in the step Columns, or leave it out there.</p>
+      </>
+    );
+  }
   if (valid === 0) {
     return (
       <>

@@ -1,14 +1,29 @@
 import { SegmentedControl, Tabs } from '@mantine/core';
 import { useEffect, useMemo, useRef } from 'react';
 import { api } from '../../api/client.ts';
-import type { Ad, AdSet, Campaign, DailyMetric, Upload } from '../../api/types.ts';
+import type {
+  Ad,
+  AdSet,
+  Campaign,
+  DailyMetric,
+  MetricBreakdown,
+  PeriodMetric,
+  Upload,
+} from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { useKeysetList } from '../../parts/keyset-list.tsx';
 import { KeysetTable } from '../../parts/keyset-table.tsx';
 import type { Column } from '../../parts/list-table.tsx';
 import { Panel } from '../../parts/page.tsx';
-import { adColumns, adSetColumns, campaignColumns, metricColumns } from './promoted-columns.tsx';
+import {
+  adColumns,
+  adSetColumns,
+  breakdownColumns,
+  campaignColumns,
+  metricColumns,
+  periodColumns,
+} from './promoted-columns.tsx';
 import { type DataTab, dataTabs, uploadSearch } from './search.ts';
 
 const tabTitles: Record<DataTab, string> = {
@@ -16,12 +31,14 @@ const tabTitles: Record<DataTab, string> = {
   'ad-sets': 'Ad sets',
   ads: 'Ads',
   'daily-metrics': 'Daily figures',
+  'period-metrics': 'Figures of longer ranges',
+  breakdowns: 'Breakdowns',
 };
 
 /** The data itself: what this upload brought, or all of the workspace's for the platform. */
 export function PromotedRows({ upload }: { upload: Upload }) {
   const [state, change] = useListState(uploadSearch);
-  const tab = state.tab ?? 'daily-metrics';
+  const tab = state.tab ?? (upload.daily_metrics_upserted > 0 ? 'daily-metrics' : usualTab(upload));
   const scope = state.scope ?? 'upload';
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -64,6 +81,10 @@ export function PromotedRows({ upload }: { upload: Upload }) {
   );
 }
 
+/** A report without days has no daily figures to begin with. */
+const usualTab = ({ period_metrics_upserted: ranges }: Upload): DataTab =>
+  ranges > 0 ? 'period-metrics' : 'daily-metrics';
+
 type Filters = ReturnType<typeof filtersOf>;
 interface ListProps {
   upload: Upload;
@@ -80,6 +101,18 @@ function DataList({ tab, ...props }: ListProps & { tab: DataTab }) {
       return <DataTable tab={tab} ask={askAdSets} rowKey={adSetKey} columns={adSetColumns} {...props} />;
     case 'ads':
       return <DataTable tab={tab} ask={askAds} rowKey={adKey} columns={adColumns} {...props} />;
+    case 'period-metrics':
+      return <DataTable tab={tab} ask={askPeriods} rowKey={periodKey} columns={periodColumns} {...props} />;
+    case 'breakdowns':
+      return (
+        <DataTable
+          tab={tab}
+          ask={props.upload.affected_dates.length > 0 ? askDailyBreakdowns : askPeriodBreakdowns}
+          rowKey={breakdownKey}
+          columns={breakdownColumns}
+          {...props}
+        />
+      );
     default:
       return <DataTable tab={tab} ask={askMetrics} rowKey={metricKey} columns={metricColumns} {...props} />;
   }
@@ -89,12 +122,17 @@ const campaignKey = (row: Campaign) => row.campaign_id;
 const adSetKey = (row: AdSet) => row.ad_set_id;
 const adKey = (row: Ad) => row.ad_id;
 const metricKey = (row: DailyMetric) => String(row.metric_id);
+const periodKey = (row: PeriodMetric) => String(row.metric_id);
+const breakdownKey = (row: MetricBreakdown) => String(row.breakdown_id);
 
 type Asking = { query: Filters & { cursor?: string; limit: number }; signal: AbortSignal };
 const askCampaigns = (asking: Asking) => api.get('/api/campaigns', asking);
 const askAdSets = (asking: Asking) => api.get('/api/ad-sets', asking);
 const askAds = (asking: Asking) => api.get('/api/ads', asking);
 const askMetrics = (asking: Asking) => api.get('/api/daily-metrics', asking);
+const askPeriods = (asking: Asking) => api.get('/api/period-metrics', asking);
+const askDailyBreakdowns = (asking: Asking) => api.get('/api/daily-metrics/breakdowns', asking);
+const askPeriodBreakdowns = (asking: Asking) => api.get('/api/period-metrics/breakdowns', asking);
 
 interface DataTableProps<Row> extends ListProps {
   tab: DataTab;

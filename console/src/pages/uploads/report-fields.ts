@@ -26,7 +26,8 @@ export const fieldGroups = [
     group: 'Figures',
     fields: {
       impressions: 'Impressions',
-      clicks: 'Clicks',
+      clicks: 'Clicks (all)',
+      link_clicks: 'Link clicks',
       reach: 'Reach',
       spend: 'Spend',
       conversions: 'Conversions',
@@ -52,6 +53,7 @@ export const fieldTitle = (name: string): string => (isReportField(name) ? field
 const figures: readonly ReportField[] = [
   'impressions',
   'clicks',
+  'link_clicks',
   'reach',
   'spend',
   'conversions',
@@ -62,8 +64,10 @@ const figures: readonly ReportField[] = [
 export function missingNeeds(given: ReadonlySet<ReportField>): string[] {
   const has = (...fields: ReportField[]) => fields.some((field) => given.has(field));
   const needs: [isMet: boolean, what: string][] = [
-    [has('metric_date') || (has('period_start') && has('period_end')), 'the day'],
-    [has('campaign_name', 'campaign_id', 'ad_set_id', 'ad_id'), 'the campaign'],
+    [
+      has('campaign_name', 'campaign_id', 'ad_set_name', 'ad_set_id', 'ad_name', 'ad_id'),
+      'the campaign, ad set or ad',
+    ],
     [has(...figures), 'at least one figure, such as impressions or spend'],
   ];
   return needs.flatMap(([isMet, what]) => (isMet ? [] : [what]));

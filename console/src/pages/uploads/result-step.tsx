@@ -9,6 +9,7 @@ import { CorrectedLink } from './corrected-link.tsx';
 import { type Entity, entities, entityTitles, SameKeyNote } from './preview-table.tsx';
 import { ProblemGroups } from './problem-groups.tsx';
 import { PromotedRows } from './promoted-rows.tsx';
+import { ReconciliationLine } from './reconciliation-line.tsx';
 import { rejectedRows } from './rejected-rows.ts';
 import { type DataTab, uploadSearch } from './search.ts';
 import { UndoPanel } from './undo-panel.tsx';
@@ -83,7 +84,8 @@ function Figures({ upload }: { upload: Upload }) {
             <Arrived key={entity} entity={entity} upload={upload} />
           ))}
         </dl>
-        {upload.daily_metrics_upserted < promoted ? <SameKeyNote /> : null}
+        {upload.daily_metrics_upserted + upload.period_metrics_upserted < promoted ? <SameKeyNote /> : null}
+        <ReconciliationLine upload={upload} />
         {failed === 0 ? null : (
           <div className="row">
             <span>
@@ -102,6 +104,7 @@ const tabOf: Record<Entity, DataTab> = {
   ad_sets: 'ad-sets',
   ads: 'ads',
   daily_metrics: 'daily-metrics',
+  period_metrics: 'period-metrics',
 };
 
 function Arrived({ entity, upload }: { entity: Entity; upload: Upload }) {

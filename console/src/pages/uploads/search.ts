@@ -14,13 +14,20 @@ export const uploadsSearch = searchParser<UploadsSearch>({
   q: text(),
 });
 
-export const dataTabs = ['campaigns', 'ad-sets', 'ads', 'daily-metrics'] as const;
+export const dataTabs = [
+  'campaigns',
+  'ad-sets',
+  'ads',
+  'daily-metrics',
+  'period-metrics',
+  'breakdowns',
+] as const;
 export type DataTab = (typeof dataTabs)[number];
 
 export interface UploadSearch {
   /** While it is held: what the person looks at. */
   step: 'columns' | 'check';
-  /** Below the result: which of the four lists, and how wide. */
+  /** Below the result: which of the lists, and how wide. */
   tab: DataTab;
   scope: 'upload' | 'workspace';
   /** For a new one: what is known already, because it corrects an earlier one. */

@@ -22,6 +22,8 @@ interface UploadFlags {
   forcePartial?: boolean;
   review?: boolean;
   mapping?: string;
+  dateFrom?: string;
+  dateTo?: string;
   wait: boolean;
   json?: boolean;
 }
@@ -56,6 +58,8 @@ function addSend(upload: Command): void {
     )
     .option('--force-partial', 'promote the valid rows, however many are refused')
     .option('--review', 'hold it before promotion, for a person to look at')
+    .option('--date-from <day>', 'the first day of a report that names no days, for example 2026-03-01')
+    .option('--date-to <day>', 'its last day')
     .option('--mapping <json>', 'header to field, as JSON or as @file; null leaves a column out')
     .option('--no-wait', 'do not follow it, only print its id');
   addClientFlags(command).action(async (names: string[], flags: UploadFlags, self: Command) => {
@@ -81,6 +85,8 @@ async function fieldsOf(flags: UploadFlags): Promise<Record<string, string>> {
     ...(client === undefined ? {} : { client_id: client }),
     ...(flags.forcePartial ? { force_partial: 'true' } : {}),
     ...(flags.review ? { review: 'true' } : {}),
+    ...(flags.dateFrom === undefined ? {} : { date_from: flags.dateFrom }),
+    ...(flags.dateTo === undefined ? {} : { date_to: flags.dateTo }),
     ...(mapping === undefined ? {} : { mapping: await readMapping(mapping) }),
   };
 }

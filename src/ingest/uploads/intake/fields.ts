@@ -6,7 +6,7 @@ import { ownerFilter } from '../../../kernel/tenancy/types.ts';
 import type { FieldProblem } from '../../../lib/errors.ts';
 import { refuseDeepJson } from '../../../lib/json-depth.ts';
 import { uploadErrors } from '../errors.ts';
-import { platforms, reportFields } from '../reports/types.ts';
+import { type DateRange, platforms, reportFields } from '../reports/types.ts';
 import { type OwnedUploadKey, uploadSources } from '../types.ts';
 
 export const uploadParams = z.strictObject({ upload_id: z.uuid() });
@@ -55,6 +55,8 @@ export const intakeFields = z.strictObject({
   platform: z.enum(platforms),
   source: z.enum(uploadSources),
   filename: optionalText(filename),
+  date_from: optionalText(z.iso.date('must be a day such as 2026-03-01')),
+  date_to: optionalText(z.iso.date('must be a day such as 2026-03-31')),
   created_by: optionalText(storedText(200)),
   force_partial: flag,
   review: flag,
@@ -68,7 +70,17 @@ export const allowedParts = `${Object.keys(intakeFields.shape).join(', ')} and f
 /** Throws one error with all violations, each with its field and what is allowed. */
 export function readIntakeFields(given: Record<string, unknown>): IntakeFields {
   const parsed = intakeFields.safeParse(given);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    const { date_from: from, date_to: to } = parsed.data;
+    const wrong = rangeProblem({ from, to });
+    if (wrong === null) return parsed.data;
+    throw uploadErrors.raise.upload_form_invalid(
+      `These fields are missing or invalid: ${wrong.pointer.slice(1)}`,
+      {
+        fields: [wrong],
+      },
+    );
+  }
   const fields = parsed.error.issues.flatMap((issue): FieldProblem[] => {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
@@ -80,6 +92,34 @@ export function readIntakeFields(given: Record<string, unknown>): IntakeFields {
   });
   const names = [...new Set(fields.map(({ pointer }) => pointer.slice(1)))].join(', ');
   throw uploadErrors.raise.upload_form_invalid(`These fields are missing or invalid: ${names}`, { fields });
+}
+
+/** The range of a report that names none, in bodies of requests. */
+export const rangeFields = { date_from: z.iso.date().optional(), date_to: z.iso.date().optional() };
+
+/** Throws when only one end is given, or they are reversed. */
+export function rangeOf(given: {
+  date_from?: string | undefined;
+  date_to?: string | undefined;
+}): DateRange | undefined {
+  const { date_from: from, date_to: to } = given;
+  const wrong = rangeProblem({ from, to });
+  if (wrong !== null) {
+    throw uploadErrors.raise.upload_form_invalid('The range is not valid', { fields: [wrong] });
+  }
+  return from === undefined || to === undefined ? undefined : { from, to };
+}
+
+/** A range has both ends, in their order. */
+function rangeProblem(range: { from?: string | undefined; to?: string | undefined }): FieldProblem | null {
+  const { from, to } = range;
+  if ((from === undefined) !== (to === undefined)) {
+    const missing = from === undefined ? 'date_from' : 'date_to';
+    return { pointer: `/${missing}`, message: 'date_from and date_to are given together or not at all' };
+  }
+  if (from !== undefined && to !== undefined && from > to)
+    return { pointer: '/date_to', message: 'must not be before date_from' };
+  return null;
 }
 
 /** Checks the file's own name, which is used when the field `filename` is not given. */

@@ -151,12 +151,13 @@ export class FolderWatch {
   }
 
   async #makeUpload(found: DroppedFile): Promise<void> {
-    const fields = fieldsOf(found);
+    const fields = fieldsOf(found, 'manual');
     const stored = await storeContent(this.#deps, createReadStream(found.file));
     await takeIn(this.#deps, {
       tenantId: found.tenantId,
       userId: 'folder',
       createdBy: 'folder',
+      origin: 'folder',
       fields,
       filename: path.basename(found.file),
       stored,

@@ -11,7 +11,13 @@ import { uploadErrors } from '../errors.ts';
 import { recordMove } from '../events.ts';
 import { sniffReport } from '../reports/reading/sniff.ts';
 import { insertUpload, workspaceExists } from '../store.ts';
-import { pipelineName, type Upload, type WorkspaceKey } from '../types.ts';
+import {
+  pipelineName,
+  type Upload,
+  type UploadOrigin,
+  type UploadSource,
+  type WorkspaceKey,
+} from '../types.ts';
 import { type IntakeFields, readIntakeFields } from './fields.ts';
 import { readMapping } from './mapping-store.ts';
 
@@ -27,6 +33,8 @@ export interface Intake {
   createdBy: string;
   ipAddress?: string | null;
   fields: IntakeFields;
+  /** How the file came; with a request, when it is not given. */
+  origin?: UploadOrigin;
   filename: string | null;
   stored: StoredContent;
   fileField?: FileField;
@@ -131,6 +139,9 @@ async function recordUpload(deps: IntakeDeps, tx: Tx, intake: Intake): Promise<U
       clientId: fields.client_id ?? null,
       platform: fields.platform,
       source: fields.source,
+      origin: intake.origin ?? 'request',
+      dateFrom: fields.date_from ?? null,
+      dateTo: fields.date_to ?? null,
       filename,
       fileId: file.fileId,
       fileUrl: `${file.storage}:${file.storageKey}`,
@@ -164,7 +175,14 @@ export function uploadDoor(deps: IntakeDeps): FileDoor<ReportTarget> {
     },
     takeIn: async ({ target, tenantId, userId, fileName, content, record }) => {
       await takeIn(deps, {
-        ...{ tenantId, userId, createdBy: userId, filename: fileName, fields: fieldsOf(target) },
+        ...{
+          tenantId,
+          userId,
+          createdBy: userId,
+          filename: fileName,
+          fields: fieldsOf(target),
+          origin: 'adapter',
+        },
         stored: await storeContent(deps, content),
         beforeCommit: (tx, { jobId, uploadId }) => record(tx, { jobId, uploadId }),
       });
@@ -172,7 +190,10 @@ export function uploadDoor(deps: IntakeDeps): FileDoor<ReportTarget> {
   };
 }
 
-/** The fields of a report that comes without a form. */
-export function fieldsOf({ platform, workspaceId }: ReportTarget): IntakeFields {
-  return readIntakeFields({ workspace_id: workspaceId, platform, source: 'manual' });
+/** The fields of a report that comes without a form. Somebody puts a file into a folder; an adapter fetches it. */
+export function fieldsOf(
+  { platform, workspaceId }: ReportTarget,
+  source: UploadSource = 'api',
+): IntakeFields {
+  return readIntakeFields({ workspace_id: workspaceId, platform, source });
 }

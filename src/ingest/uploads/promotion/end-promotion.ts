@@ -4,11 +4,14 @@ import { uploadFailures } from '../errors.ts';
 import { recordIngestionComplete, recordMove } from '../events.ts';
 import { rememberMapping } from '../intake/mapping-store.ts';
 import type { UploadMetrics } from '../metrics.ts';
-import { entityTypes } from '../reports/types.ts';
-import type { UploadCheckpoint } from '../staging/checkpoint.ts';
+import { noSums } from '../reconciliation/figure-sums.ts';
+import { reconcile } from '../reconciliation/reconcile.ts';
+import type { AdditiveFigures } from '../reports/types.ts';
+import { type PromotionPhase, promotionPhases, type UploadCheckpoint } from '../staging/checkpoint.ts';
 import type { Upload, UploadStatus } from '../types.ts';
+import { deleteFailedBreakdowns } from './breakdowns-store.ts';
 import { failUnpromoted, finishPromotion, type PromotionFigures, readPromotionFigures } from './end-store.ts';
-import { withRepeatedFacts } from './repeated-facts.ts';
+import { dimensionsOf } from './facts-store.ts';
 
 /** With the default of 4 MB, counting the distinct keys of a large file would spill to disk. */
 const inMemory = { work_mem: '64MB' };
@@ -32,16 +35,26 @@ export async function endPromotion(
   const figures = await tx.as(
     'sluice_promote',
     async (own) => {
-      if (failure) {
-        const { entityType } = checkpoint.promotion;
-        const later = entityTypes.slice(entityTypes.indexOf(entityType) + 1);
-        await failUnpromoted(own, upload, { ...checkpoint.promotion, later, ...failure });
-      }
+      if (failure) await failRest(own, upload, { checkpoint, failure });
       return readPromotionFigures(own, upload);
     },
     inMemory,
   );
-  const end = { ...figures, ...endOf(figures, failure), warnings: warningsOf(upload, checkpoint, figures) };
+  const { promotion } = checkpoint;
+  const reconciliation = reconcile({
+    sums: checkpoint.figures.sums ?? noSums,
+    duplicates: (upload.layout?.duplicates as Partial<AdditiveFigures> | undefined) ?? {},
+    refused: figures.refused,
+    promoted: promotion.promoted ?? {},
+    superseded: promotion.superseded,
+  });
+  const end = {
+    ...figures,
+    ...endOf(figures, failure),
+    breakdownsStored: promotion.breakdowns ?? 0,
+    reconciliation,
+    warnings: warningsOf(upload, checkpoint),
+  };
   // The upload was finished already, and so was its event.
   if (!(await tx.as('sluice_promote', (own) => finishPromotion(own, upload, end)))) return;
   const { status, errorCode, errorText } = end;
@@ -52,7 +65,7 @@ export async function endPromotion(
     ...(errorCode === null ? {} : { error_code: errorCode, error_text: errorText }),
   });
   if (status !== 'failed') {
-    await recordIngestionComplete(deps, tx, upload, { ...figures, status });
+    await recordIngestionComplete(deps, tx, upload, { ...end, status });
     await rememberMapping(tx, upload);
   }
   tx.afterCommit(() => deps.metrics.promoted(upload.platform, figures));
@@ -84,11 +97,29 @@ function endOf(
   };
 }
 
-function warningsOf(
-  { warnings, layout }: Upload,
-  { promotion }: UploadCheckpoint,
-  { replacedRows }: PromotionFigures,
-): Upload['warnings'] {
-  const others = warnings.filter(({ code }) => !promotion.warnings.some((one) => one.code === code));
-  return withRepeatedFacts([...others, ...promotion.warnings], { replacedRows, layout });
+/** The rows that a broken-off promotion did not reach, and what was written of them. */
+async function failRest(
+  tx: Tx,
+  upload: Upload,
+  {
+    checkpoint,
+    failure,
+  }: { checkpoint: UploadCheckpoint; failure: { errorCode: string; errorText: string } },
+): Promise<void> {
+  const { entityType: phase, afterRow } = checkpoint.promotion;
+  const later = promotionPhases.slice(promotionPhases.indexOf(phase) + 1).filter(isEntityType);
+  const entityType = isEntityType(phase) ? phase : null;
+  await failUnpromoted(tx, upload, { entityType, afterRow, later, ...failure });
+  if (dimensionsOf(upload).length > 0) await deleteFailedBreakdowns(tx, upload);
+}
+
+const isEntityType = (phase: PromotionPhase): phase is Exclude<PromotionPhase, 'breakdown'> =>
+  phase !== 'breakdown';
+
+function warningsOf({ warnings }: Upload, { promotion }: UploadCheckpoint): Upload['warnings'] {
+  const { supersededRows = 0 } = promotion;
+  if (supersededRows === 0) return warnings;
+  const message =
+    'Figures of these days were not stored: an upload that came later has stated them already, and its values stay.';
+  return [...warnings, { code: 'superseded', message, count: supersededRows }];
 }

@@ -8,7 +8,7 @@ const database = useDatabase();
 const uploads = useUploadRuns(database);
 
 const wide = (figures: string) =>
-  `Campaign name,Day,Campaign ID,Impressions,Link clicks,Amount spent (USD),Purchases\n` +
+  `Campaign name,Day,Campaign ID,Impressions,Clicks (all),Amount spent (USD),Purchases\n` +
   `Summer,2026-03-01,120210000000000001,${figures}\n`;
 const narrow = (header: string, value: string) =>
   `Campaign name,Day,Campaign ID,${header}\nSummer,2026-03-01,120210000000000001,${value}\n`;

@@ -1,8 +1,16 @@
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems, timestamp } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http/route.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { type EntityKind, platforms } from '../reports/types.ts';
-import { listEntities, listMetrics, type ProductionRow } from './production-store.ts';
+import {
+  type FactFilter,
+  listBreakdowns,
+  listEntities,
+  listMetrics,
+  listPeriodMetrics,
+  type ProductionRow,
+} from './production-store.ts';
 
 const tags = ['ad data'];
 
@@ -41,25 +49,36 @@ const campaignReply = z
   .meta({ id: 'Campaign' });
 const adSetReply = z.object({ ad_set_id: z.uuid(), ...parent, ...entity }).meta({ id: 'AdSet' });
 const adReply = z.object({ ad_id: z.uuid(), ...parent, ...adSetParent, ...entity }).meta({ id: 'Ad' });
+const fact = {
+  ...origin,
+  ...parent,
+  ...adSetParent,
+  ad_id: z.uuid().nullable(),
+  ad_external_id: z.string().nullable(),
+  ad_name: z.string().nullable(),
+  impressions: count,
+  clicks: count.describe('All clicks'),
+  link_clicks: count.describe('Clicks on the link of the ad'),
+  reach: count.describe('Null where lines were added up: people cannot be'),
+  spend: decimal,
+  conversions: decimal,
+  conversion_value: decimal,
+  currency: z.string().nullable(),
+};
+const range = { date_from: z.iso.date(), date_to: z.iso.date() };
 const metricReply = z
-  .object({
-    metric_id: z.int(),
-    metric_date: z.iso.date(),
-    ...origin,
-    ...parent,
-    ...adSetParent,
-    ad_id: z.uuid().nullable(),
-    ad_external_id: z.string().nullable(),
-    ad_name: z.string().nullable(),
-    impressions: count,
-    clicks: count,
-    reach: count,
-    spend: decimal,
-    conversions: decimal,
-    conversion_value: decimal,
-    currency: z.string().nullable(),
-  })
+  .object({ metric_id: z.int(), metric_date: z.iso.date(), ...fact })
   .meta({ id: 'DailyMetric' });
+const periodReply = z.object({ metric_id: z.int(), ...range, ...fact }).meta({ id: 'PeriodMetric' });
+const breakdownReply = z
+  .object({
+    breakdown_id: z.int(),
+    ...range,
+    dimensions: z.record(z.string(), z.string()).describe('What the line is about, by column of the report'),
+    line: z.int().nullable().describe('The line of the file of last_upload'),
+    ...fact,
+  })
+  .meta({ id: 'MetricBreakdown' });
 
 const filterQuery = {
   ...pageQuery,
@@ -71,7 +90,7 @@ const filterQuery = {
     .describe('Only rows that this upload created, or was the last to confirm or change'),
 };
 
-/** The four tables that uploads are promoted into. */
+/** The tables that uploads are promoted into. */
 export function installProduction(app: RouteApp, deps: RouteDeps): void {
   installEntity(app, deps, {
     kind: 'campaign',
@@ -81,7 +100,7 @@ export function installProduction(app: RouteApp, deps: RouteDeps): void {
   });
   installEntity(app, deps, { kind: 'ad_set', url: '/api/ad-sets', what: 'ad sets', reply: adSetReply });
   installEntity(app, deps, { kind: 'ad', url: '/api/ads', what: 'ads', reply: adReply });
-  installMetrics(app, deps);
+  for (const facts of factLists) installFacts(app, deps, facts);
 }
 
 function installEntity(
@@ -112,41 +131,69 @@ function installEntity(
   });
 }
 
-function installMetrics(app: RouteApp, { db, cursors }: RouteDeps): void {
-  const list = 'daily metrics';
+interface FactList {
+  url: string;
+  list: string;
+  summary: string;
+  reply: z.ZodType;
+  read: (tx: Tx, filter: FactFilter) => Promise<ProductionRow[]>;
+  /** Where a row stands in the list. */
+  key: (row: ProductionRow) => [date: string, id: number];
+}
+
+const factLists: FactList[] = [
+  {
+    url: '/api/daily-metrics',
+    list: 'daily metrics',
+    summary: 'List daily figures by date',
+    reply: metricReply,
+    read: listMetrics,
+    key: (row) => [String(row.metric_date), Number(row.metric_id)],
+  },
+  {
+    url: '/api/period-metrics',
+    list: 'period metrics',
+    summary: 'List figures of reports without a day, by their first day',
+    reply: periodReply,
+    read: listPeriodMetrics,
+    key: (row) => [String(row.date_from), Number(row.metric_id)],
+  },
+  ...(['daily', 'period'] as const).map((kind) => ({
+    url: `/api/${kind}-metrics/breakdowns`,
+    list: `${kind} breakdowns`,
+    summary: `List the lines of reports with a breakdown that ${kind} figures are the sums of`,
+    reply: breakdownReply,
+    read: (tx: Tx, filter: FactFilter) => listBreakdowns(tx, { ...filter, isDaily: kind === 'daily' }),
+    key: (row: ProductionRow): [string, number] => [String(row.date_from), Number(row.breakdown_id)],
+  })),
+];
+
+function installFacts(app: RouteApp, { db, cursors }: RouteDeps, facts: FactList): void {
+  const { url, list, summary, reply, read, key } = facts;
   app.route({
     method: 'GET',
-    url: '/api/daily-metrics',
+    url,
     config: { action: 'upload.read' },
     schema: {
       tags,
-      summary: 'List daily figures by date',
+      summary,
       querystring: z.strictObject({
         ...filterQuery,
         from: z.iso.date().optional().describe('First day'),
         to: z.iso.date().optional().describe('Last day'),
       }),
-      response: { 200: listOf(metricReply), ...problems() },
+      response: { 200: listOf(reply), ...problems() },
     },
     handler: async (request) => {
       const { tenantId } = principalOf(request);
-      const {
-        limit,
-        cursor,
-        workspace_id: workspaceId,
-        platform,
-        upload_id: uploadId,
-        from,
-        to,
-      } = request.query;
+      const { limit, cursor, workspace_id: workspaceId, platform, upload_id: uploadId } = request.query;
+      const { from, to } = request.query;
       const [date, id] = cursor === undefined ? [] : cursors.decode(list, cursor);
       const after = cursor === undefined ? null : { date: String(date), id: Number(id) };
       const rows = await db.read(tenantId, (tx) =>
-        listMetrics(tx, { tenantId, workspaceId, platform, uploadId, from, to, after, limit: limit + 1 }),
+        read(tx, { tenantId, workspaceId, platform, uploadId, from, to, after, limit: limit + 1 }),
       );
-      const key = (row: ProductionRow) => [String(row.metric_date), Number(row.metric_id)];
-      const render = (row: ProductionRow) => renderRow(row) as z.output<typeof metricReply>;
-      return pageOf(rows, { limit, list, cursors, key, render });
+      return pageOf(rows, { limit, list, cursors, key, render: renderRow });
     },
   });
 }

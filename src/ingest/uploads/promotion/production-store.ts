@@ -32,19 +32,17 @@ export function listEntities(
      limit ${filter.limit}`);
 }
 
-export function listMetrics(
-  tx: Tx,
-  filter: ProductionFilter & {
-    from?: string | undefined;
-    to?: string | undefined;
-    after: { date: string; id: number } | null;
-  },
-): Promise<ProductionRow[]> {
+export interface FactFilter extends ProductionFilter {
+  from?: string | undefined;
+  to?: string | undefined;
+  after: { date: string; id: number } | null;
+}
+
+export function listMetrics(tx: Tx, filter: FactFilter): Promise<ProductionRow[]> {
   const { after } = filter;
   const parents = ['campaign', 'ad_set', 'ad'] as const;
   return tx.rows<ProductionRow>(sql`
-    select p.metric_id, p.metric_date, ${parentColumns(parents)} p.impressions, p.clicks, p.reach, p.spend,
-           p.conversions, p.conversion_value, p.currency, ${originColumns}
+    select p.metric_id, p.metric_date, ${parentColumns(parents)} ${figureColumns}, ${originColumns}
       from daily_metrics p
       ${joinParents(parents)}
      where ${isWanted(filter)}
@@ -56,6 +54,48 @@ export function listMetrics(
      limit ${filter.limit}`);
 }
 
+/** Reports without a day, by their first day. `from` and `to` bound the whole range. */
+export function listPeriodMetrics(tx: Tx, filter: FactFilter): Promise<ProductionRow[]> {
+  return tx.rows<ProductionRow>(sql`
+    select p.metric_id, p.date_from, p.date_to, ${parentColumns(factParents)} ${figureColumns}, ${originColumns}
+      from period_metrics p
+      ${joinParents(factParents)}
+     where ${isWanted(filter)}
+       and ${isWithin(filter)}
+       and ${isAfter(filter, sql`p.metric_id`)}
+     order by p.date_from, p.metric_id
+     limit ${filter.limit}`);
+}
+
+/** One row per line of a report with a breakdown: of single days, or of longer ranges. */
+export function listBreakdowns(tx: Tx, filter: FactFilter & { isDaily: boolean }): Promise<ProductionRow[]> {
+  return tx.rows<ProductionRow>(sql`
+    select p.breakdown_id, p.date_from, p.date_to, p.dimensions, p.line_no as line,
+           ${parentColumns(factParents)} ${figureColumns}, ${originColumns}
+      from metric_breakdowns p
+      ${joinParents(factParents)}
+     where ${isWanted(filter)}
+       and (p.date_from = p.date_to) = ${filter.isDaily}
+       and ${isWithin(filter)}
+       and ${isAfter(filter, sql`p.breakdown_id`)}
+     order by p.date_from, p.breakdown_id
+     limit ${filter.limit}`);
+}
+
+const factParents = ['campaign', 'ad_set', 'ad'] as const;
+
+function isWithin({ from, to }: FactFilter): Sql {
+  return sql`(${from ?? null}::date is null or p.date_from >= ${from ?? null})
+       and (${to ?? null}::date is null or p.date_to <= ${to ?? null})`;
+}
+
+function isAfter({ after }: FactFilter, id: Sql): Sql {
+  return sql`(${after === null}
+            or (p.date_from, ${id}) > (${after?.date ?? null}::date, ${after?.id ?? 0}::bigint))`;
+}
+
+const figureColumns = sql`p.impressions, p.clicks, p.link_clicks, p.reach, p.spend, p.conversions,
+           p.conversion_value, p.currency`;
 const originColumns = sql`p.workspace_id, p.client_id, p.platform, p.created_by_upload, p.last_upload, p.created_at,
            p.updated_at`;
 

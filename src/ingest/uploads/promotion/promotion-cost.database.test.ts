@@ -48,13 +48,13 @@ test.each([
     expect(await costOf((tx) => resolveEntities(tx, upload, { kind: 'ad', rowIndexes: batch }))).toBeLessThan(
       limit,
     );
-    const rowIndexes = { rowIndexes: batch };
-    expect(await costOf((tx) => upsertMetrics(tx, upload, rowIndexes))).toBeLessThan(limit);
-    expect(await costOf((tx) => insertMetrics(tx, upload, rowIndexes))).toBeLessThan(limit);
+    const facts = { type: 'daily_metric', selection: { rowIndexes: batch } } as const;
+    expect(await costOf((tx) => upsertMetrics(tx, upload, facts))).toBeLessThan(limit);
+    expect(await costOf((tx) => insertMetrics(tx, upload, facts))).toBeLessThan(limit);
     const adopted = await costOf(async (tx) => {
       await tx.run(sql`delete from staging_id_resolution where tenant_id = ${place.tenantId}`);
       await adoptParents(tx, upload, batch);
-      expect(await upsertMetrics(tx, upload, rowIndexes)).toMatchObject({ orphans: [] });
+      expect(await upsertMetrics(tx, upload, facts)).toMatchObject({ orphans: [] });
     });
     expect(adopted).toBeLessThan(limit);
   },

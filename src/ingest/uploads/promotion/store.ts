@@ -139,7 +139,7 @@ export async function listBatch(
 }
 
 /** Numbered staged rows `s` of one entity. */
-export function areStaged(
+function areStaged(
   { tenantId, uploadId }: UploadKey,
   entityType: EntityType,
   rowIndexes: readonly number[],
@@ -234,7 +234,10 @@ export async function adoptParents(tx: Tx, target: Target, rowIndexes: readonly 
                ('campaign', s.campaign_external_id),
                ('ad_set', s.ad_set_external_id),
                ('ad', s.ad_external_id)) e (entity_type, external_id)
-       where ${areStaged(target, 'daily_metric', rowIndexes)}
+       where s.tenant_id = ${target.tenantId}
+         and s.upload_id = ${target.uploadId}
+         and s.entity_type in ('daily_metric', 'period_metric')
+         and s.row_index = any(${rowIndexes}::integer[])
     )
     insert into staging_id_resolution (tenant_id, upload_id, entity_type, external_id, production_id)
     ${idsOf('campaign')}

@@ -27,12 +27,17 @@ async function valuesIn({ tenantId }: Place) {
   return row;
 }
 
+/** No report here has a range or a breakdown. */
+const noMore = { period_metrics: 0, metric_breakdowns: 0 };
+
 const countsIn = async ({ tenantId }: Place) => {
   const [row] = await database.owner<Record<string, number>>(
     `select (select count(*)::integer from campaigns where tenant_id = $1) as campaigns,
             (select count(*)::integer from ad_sets where tenant_id = $1) as ad_sets,
             (select count(*)::integer from ads where tenant_id = $1) as ads,
-            (select count(*)::integer from daily_metrics where tenant_id = $1) as daily_metrics`,
+            (select count(*)::integer from daily_metrics where tenant_id = $1) as daily_metrics,
+            (select count(*)::integer from period_metrics where tenant_id = $1) as period_metrics,
+            (select count(*)::integer from metric_breakdowns where tenant_id = $1) as metric_breakdowns`,
     [tenantId],
   );
   return row;
@@ -99,7 +104,13 @@ describe('two uploads with the same keys', () => {
     for (const one of pair)
       expect(await uploads.upload(one)).toMatchObject({ status: 'completed', promoted_rows: 900 });
     expect(delays.length).toBeLessThan(10);
-    expect(await countsIn(place)).toEqual({ campaigns: 50, ad_sets: 50, ads: 900, daily_metrics: 900 });
+    expect(await countsIn(place)).toEqual({
+      campaigns: 50,
+      ad_sets: 50,
+      ads: 900,
+      daily_metrics: 900,
+      ...noMore,
+    });
   });
 
   async function release(
@@ -142,7 +153,7 @@ test('uploading the same file again changes no value and no modification time', 
 
 describe('undoing an upload', () => {
   const key = ({ tenantId, uploadId }: Upload) => ({ tenantId, uploadId });
-  const nothing = { campaigns: 0, ad_sets: 0, ads: 0, daily_metrics: 0 };
+  const nothing = { campaigns: 0, ad_sets: 0, ads: 0, daily_metrics: 0, ...noMore };
 
   test('deletes what it created, keeps its status and works once; the file can be uploaded again', async () => {
     const place = await uploads.place();
@@ -151,7 +162,7 @@ describe('undoing an upload', () => {
     const upload = await uploads.take(place, content);
     await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     expect(await undo(deps, key(upload))).toEqual({
-      deleted: { campaigns: 1, ad_sets: 1, ads: 3, daily_metrics: 3 },
+      deleted: { campaigns: 1, ad_sets: 1, ads: 3, daily_metrics: 3, ...noMore },
       not_undone: nothing,
     });
     expect(await countsIn(place)).toEqual(nothing);
@@ -162,7 +173,7 @@ describe('undoing an upload', () => {
     const again = await uploads.take(place, content);
     await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     expect(await uploads.upload(again)).toMatchObject({ status: 'completed', promoted_rows: 3 });
-    expect(await countsIn(place)).toEqual({ campaigns: 1, ad_sets: 1, ads: 3, daily_metrics: 3 });
+    expect(await countsIn(place)).toEqual({ campaigns: 1, ad_sets: 1, ads: 3, daily_metrics: 3, ...noMore });
   });
 
   test('leaves what a later upload has touched, and lists what the upload itself had updated', async () => {
@@ -173,18 +184,18 @@ describe('undoing an upload', () => {
     const second = await uploads.take(place, adReport([adLine(2, { spend: '5.00' }), adLine(3)]));
     await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     expect(await undo(deps, key(first))).toEqual({
-      deleted: { campaigns: 0, ad_sets: 0, ads: 1, daily_metrics: 1 },
-      not_undone: { campaigns: 1, ad_sets: 1, ads: 1, daily_metrics: 1 },
+      deleted: { campaigns: 0, ad_sets: 0, ads: 1, daily_metrics: 1, ...noMore },
+      not_undone: { campaigns: 1, ad_sets: 1, ads: 1, daily_metrics: 1, ...noMore },
     });
     expect(await undo(deps, key(second))).toEqual({
-      deleted: { campaigns: 0, ad_sets: 0, ads: 1, daily_metrics: 1 },
-      not_undone: { campaigns: 1, ad_sets: 1, ads: 1, daily_metrics: 1 },
+      deleted: { campaigns: 0, ad_sets: 0, ads: 1, daily_metrics: 1, ...noMore },
+      not_undone: { campaigns: 1, ad_sets: 1, ads: 1, daily_metrics: 1, ...noMore },
     });
     expect(await valuesIn(place)).toEqual({ campaign: 'Campaign 1', ad: 'Ad 2', spend: 5 });
   });
 
   describe('when a file was sent twice', () => {
-    const all = { campaigns: 1, ad_sets: 1, ads: 3, daily_metrics: 3 };
+    const all = { campaigns: 1, ad_sets: 1, ads: 3, daily_metrics: 3, ...noMore };
 
     test.each([
       ['the first', { undone: [0, 1], promoted: [0, 1] }],
@@ -213,7 +224,7 @@ describe('undoing an upload', () => {
     const older = adReport([adLine(1, { name: 'Old' })]);
     const newer = adReport([adLine(1, { name: 'New', spend: '2.00' })]);
     const { place, deps, pair } = await sendPair([older, newer], promoted);
-    const left = { campaigns: 1, ad_sets: 1, ads: 1, daily_metrics: 1 };
+    const left = { campaigns: 1, ad_sets: 1, ads: 1, daily_metrics: 1, ...noMore };
     expect(await undo(deps, key(pair[1] as Upload))).toEqual({ deleted: nothing, not_undone: left });
     expect(await valuesIn(place)).toEqual({ campaign: 'New', ad: 'Ad 1', spend: 2 });
   });
@@ -288,9 +299,9 @@ describe('undoing an upload', () => {
     commit.open();
     await other;
     expect(await undoing).toMatchObject({
-      deleted: { campaigns: 0, ad_sets: 1, ads: 1, daily_metrics: 1 },
+      deleted: { campaigns: 0, ad_sets: 1, ads: 1, daily_metrics: 1, ...noMore },
       not_undone: { campaigns: 1 },
     });
-    expect(await countsIn(place)).toEqual({ campaigns: 1, ad_sets: 0, ads: 0, daily_metrics: 1 });
+    expect(await countsIn(place)).toEqual({ campaigns: 1, ad_sets: 0, ads: 0, daily_metrics: 1, ...noMore });
   });
 });

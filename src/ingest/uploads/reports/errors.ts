@@ -59,6 +59,14 @@ export const profileErrors = defineErrors({
     'The file is a bulk-edit sheet and not a report',
     'Download a report (in Google Ads: Reports, or the download button above the table) and upload that.',
   ),
+  wrong_platform: invalid(
+    'The file is a report of another platform',
+    'Upload the file again with the platform that the message names.',
+  ),
+  period_unknown: invalid(
+    'The report names neither days nor a date range',
+    'Export the report by day, or upload it again with date_from and date_to.',
+  ),
   required_columns_missing: invalid(
     'The report lacks required columns',
     'Add these columns to the report and export it again, or map columns of the file to them.',

@@ -68,13 +68,13 @@ test('a report without ids has one warning per line that names are used instead'
   expect(first?.kind === 'valid' && first.warnings.map(({ code }) => code)).toEqual(['name_key']);
 });
 
-test('a report that is not daily has every row refused with that reason', () => {
+test('a report without days has the range of its columns in every line', () => {
   const [total, ...rest] = parse(metaNotDaily({ seed: 1, rows: 20 }));
   expect(total?.kind).toBe('total');
-  const codes = rest.map((line) =>
-    line.kind === 'invalid' ? line.problems.map(({ code }) => code) : line.kind,
+  const ranges = rest.map((line) =>
+    line.kind === 'valid' ? [line.metric.metricDate, line.metric.dateTo] : line.kind,
   );
-  expect(codes).toEqual(Array.from({ length: 20 }, () => ['not_a_daily_row']));
+  expect(ranges).toEqual(Array.from({ length: 20 }, () => ['2026-03-27', '2026-04-23']));
 });
 
 test('an empty export of Meta fails as a file', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { hasOwnDays } from './file-range.ts';
 import { readHeaderName } from './header-names.ts';
 import { google } from './platforms/google.ts';
 import { meta } from './platforms/meta.ts';
@@ -91,16 +92,27 @@ test('a ratio whose name contains that of a figure is not read as the figure', (
   for (const { platform } of definitions) expect(profileOf(platform).mapHeaders(headers).fields).toEqual({});
 });
 
-test('link clicks take precedence over all clicks in an export of Meta, with a note', () => {
+test('clicks are all clicks, and link clicks have a field of their own, in exports of Meta and TikTok', () => {
   const columns = profileOf('meta').mapHeaders(['Clicks (all)', 'Results', 'Link clicks', 'Purchases']);
-  expect([headersOf(columns, 'clicks'), headersOf(columns, 'conversions')]).toEqual([
+  expect([headersOf(columns, 'clicks'), headersOf(columns, 'link_clicks')]).toEqual([
+    ['Clicks (all)'],
     ['Link clicks'],
-    ['Purchases'],
   ]);
-  expect(columns.notes.map(({ code }) => code)).toEqual(['passed_over', 'passed_over']);
+  expect(headersOf(columns, 'conversions')).toEqual(['Purchases']);
+  expect(columns.notes.map(({ code }) => code)).toEqual(['passed_over']);
+  const onTikTok = profileOf('tiktok').mapHeaders(['クリック（すべて）', 'クリック（誘導先）']);
+  expect([headersOf(onTikTok, 'clicks'), headersOf(onTikTok, 'link_clicks')]).toEqual([
+    ['クリック（すべて）'],
+    ['クリック（誘導先）'],
+  ]);
+  const onlyLinks = profileOf('meta').mapHeaders(['Link clicks']);
+  expect([onlyLinks.fields.clicks, headersOf(onlyLinks, 'link_clicks')]).toEqual([
+    undefined,
+    ['Link clicks'],
+  ]);
 });
 
-test('in JSON every member that can fill a field is kept, widest purchase and plain clicks first', () => {
+test('in JSON every member that can fill a field is kept, the widest purchase first', () => {
   const paths = [
     'actions.offsite_conversion.fb_pixel_purchase',
     'actions.purchase',
@@ -110,7 +122,8 @@ test('in JSON every member that can fill a field is kept, widest purchase and pl
   ];
   const columns = profileOf('meta').mapHeaders(paths, { format: 'json' });
   expect(headersOf(columns, 'conversions')).toEqual([paths[4], paths[1], paths[0]]);
-  expect(headersOf(columns, 'clicks')).toEqual(['clicks', 'inline_link_clicks']);
+  expect(headersOf(columns, 'clicks')).toEqual(['clicks']);
+  expect(headersOf(columns, 'link_clicks')).toEqual(['inline_link_clicks']);
 });
 
 test('cost in millionths is marked as such in both spellings of the API', () => {
@@ -171,11 +184,11 @@ test('a bulk-edit sheet is not read as a report', () => {
 });
 
 test('missing columns are named with examples, the columns seen and the nearest match', () => {
-  const fails = failOf(profileOf('google').findHeader([['Campaign', 'Dayy', 'Cost', 'Foo']]));
+  const fails = failOf(profileOf('google').findHeader([['Campagn', 'Day', 'Cost', 'Foo']]));
   expect(fails?.code).toBe('required_columns_missing');
   expect(fails?.message).toBe(
-    'This Google Ads report has no column for the day (for example "Day"); columns seen: "Campaign", "Dayy", "Cost", ' +
-      '"Foo"; nearest match: "Dayy" for the day. Segment the report by day (Segment, Time, Day) and download it again.',
+    'This Google Ads report has no column for the campaign (for example "Campaign", "Campaign ID"); columns seen: ' +
+      '"Campagn", "Day", "Cost", "Foo"; nearest match: "Campagn" for the campaign.',
   );
 });
 
@@ -190,12 +203,9 @@ test('the error of a file without any known column lists its columns', () => {
   expect(failOf(profileOf('tiktok').findHeader([]))?.code).toBe('required_columns_missing');
 });
 
-test('a period needs both its start and its end to mean a day', () => {
+test('a range needs both its start and its end', () => {
   const profile = profileOf('meta');
-  expect(profile.findMissing(profile.mapHeaders(['Reporting starts', 'Campaign name', 'Reach']))?.code).toBe(
-    'required_columns_missing',
-  );
-  expect(
-    profile.findMissing(profile.mapHeaders(['Reporting starts', 'Reporting ends', 'Campaign name', 'Reach'])),
-  ).toBe(null);
+  const hasDays = (...headers: string[]) => hasOwnDays(profile.mapHeaders(headers));
+  expect(hasDays('Reporting starts', 'Campaign name', 'Reach')).toBe(false);
+  expect(hasDays('Reporting starts', 'Reporting ends', 'Campaign name', 'Reach')).toBe(true);
 });

@@ -1,14 +1,18 @@
 import type { ReportConventions } from './conventions.ts';
+import type { ColumnKinds } from './dimensions/column-kinds.ts';
 
 /** The advertising platforms whose reports can be read. */
 export const platforms = ['meta', 'google', 'tiktok'] as const;
 export type Platform = (typeof platforms)[number];
 
 /** What a line of a report can state, in the order of promotion. */
-export const entityTypes = ['campaign', 'ad_set', 'ad', 'daily_metric'] as const;
+export const entityTypes = ['campaign', 'ad_set', 'ad', 'daily_metric', 'period_metric'] as const;
 export type EntityType = (typeof entityTypes)[number];
-/** The entities that daily metrics belong to. */
-export type EntityKind = Exclude<EntityType, 'daily_metric'>;
+/** The figures of a day, or of a longer range. */
+export const factTypes = ['daily_metric', 'period_metric'] as const;
+export type FactType = (typeof factTypes)[number];
+/** The entities that figures belong to. */
+export type EntityKind = Exclude<EntityType, FactType>;
 
 /** The canonical fields that columns of a report are mapped to. */
 export const reportFields = [
@@ -27,6 +31,7 @@ export const reportFields = [
   'ad_status',
   'impressions',
   'clicks',
+  'link_clicks',
   'reach',
   'spend',
   'conversions',
@@ -35,8 +40,21 @@ export const reportFields = [
 ] as const;
 export type ReportField = (typeof reportFields)[number];
 
-export const countFields: readonly ReportField[] = ['impressions', 'clicks', 'reach'];
-export const amountFields: readonly ReportField[] = ['spend', 'conversions', 'conversion_value'];
+export const countFields = ['impressions', 'clicks', 'link_clicks', 'reach'] as const satisfies ReportField[];
+export const amountFields = ['spend', 'conversions', 'conversion_value'] as const satisfies ReportField[];
+
+/** Figures that can be added over lines. Reach cannot: the same person may be counted in several of them. */
+export const additiveFields = [
+  'impressions',
+  'clicks',
+  'link_clicks',
+  'spend',
+  'conversions',
+  'conversion_value',
+] as const satisfies ReportField[];
+export type AdditiveField = (typeof additiveFields)[number];
+/** Exact decimal texts; null where a line does not state the figure. */
+export type AdditiveFigures = Record<AdditiveField, string | null>;
 
 /** Why a value was not accepted. `value` is the text in the file, shortened. */
 export interface FieldProblem {
@@ -112,12 +130,16 @@ export interface DimensionEntity {
   type?: string | null;
 }
 
-/** One day of one campaign, ad set or ad. Figures are exact decimal texts, never floating point. */
+/** One day, or one range, of one campaign, ad set or ad. Figures are exact decimal texts, never floating point. */
 export interface MetricEntity {
   /** YYYY-MM-DD as in the file: the account's own day, never shifted. */
   metricDate: string;
+  /** The last day of a range that begins on `metricDate`; null for a single day. */
+  dateTo: string | null;
   impressions: string | null;
+  /** All clicks; those on the ad's link are counted in `linkClicks` as well. */
   clicks: string | null;
+  linkClicks: string | null;
   reach: string | null;
   spend: string | null;
   conversions: string | null;
@@ -128,7 +150,7 @@ export interface MetricEntity {
 
 /** The result of parsing one data row. */
 export type ParsedLine =
-  | { kind: 'total'; rowIndex: number; line: number }
+  | { kind: 'total'; rowIndex: number; line: number; label: string; figures: AdditiveFigures }
   | {
       kind: 'valid';
       rowIndex: number;
@@ -138,6 +160,8 @@ export type ParsedLine =
       adSet: DimensionEntity | null;
       ad: DimensionEntity | null;
       metric: MetricEntity;
+      /** The cells that tell it apart from other lines of the same day and entity, by header. */
+      dimensions: [header: string, cell: string][] | null;
       warnings: LineWarning[];
     }
   | {
@@ -145,6 +169,8 @@ export type ParsedLine =
       rowIndex: number;
       line: number;
       problems: FieldProblem[];
+      /** The figures that could be read in spite of the problems. */
+      figures: AdditiveFigures | null;
       /** The row of the file as headers and cells; repeated headers get ` (2)`, ` (3)`. */
       source: [header: string, cell: string][];
     };
@@ -174,6 +200,8 @@ export interface PlatformDefinition {
   blankNamesAreTotals: boolean;
   /** How to get a report by day, for the error that asks for one. */
   dailyAdvice: string;
+  /** Columns that are not read and that only this platform's exports have. */
+  marks: readonly string[];
 }
 
 export interface FieldColumn {
@@ -211,6 +239,16 @@ export interface MapOptions {
   format?: ReportLayout['format'] | undefined;
 }
 
+/** From the first to the last day, both included. */
+export interface DateRange {
+  from: string;
+  to: string;
+}
+
 export interface LineContext {
   conventions: ReportConventions;
+  /** What the columns are that no field is read from; without it no column tells lines apart. */
+  kinds?: ColumnKinds | undefined;
+  /** The range of lines that have neither a day nor a range of their own. */
+  range?: DateRange | null | undefined;
 }

@@ -1,8 +1,9 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
+import { stagedFacts } from '../promotion/facts-store.ts';
 import { differsFrom } from '../promotion/metrics-store.ts';
 import { eachColumn, entityTables, joinParents, type Target as PromotionTarget } from '../promotion/store.ts';
-import type { EntityKind, Upload } from '../types.ts';
+import type { EntityKind, FactType, Upload } from '../types.ts';
 
 type Target = PromotionTarget & Pick<Upload, 'createdAt'>;
 
@@ -52,20 +53,18 @@ function isAt(target: Target, row: Sql): Sql {
          and ${row}.client_id is not distinct from ${target.clientId} and ${row}.platform = ${target.platform}`;
 }
 
-export function previewMetrics(tx: Tx, target: Target): Promise<PreviewCounts> {
+/** One fact per key, with the sums of the lines that share it, as in promotion. */
+export function previewMetrics(tx: Tx, target: Target, type: FactType): Promise<PreviewCounts> {
+  const [table, dates] =
+    type === 'daily_metric'
+      ? [sql`daily_metrics`, sql`p.metric_date = s.metric_date`]
+      : [sql`period_metrics`, sql`p.date_from = s.metric_date and p.date_to = s.date_to`];
   return counts(
     tx,
     sql`
       select p.metric_id is not null as is_known, p.as_of,
              ${differsFrom(target, sql`s`)} as is_new
-        from (
-          select distinct on (g.natural_key_hash) g.*
-            from staging_rows g
-           where g.tenant_id = ${target.tenantId}
-             and g.upload_id = ${target.uploadId}
-             and g.entity_type = 'daily_metric'
-             and g.validation_status = 'valid'
-           order by g.natural_key_hash, g.row_index desc) s
+        from (${stagedFacts(target, { type, selection: 'all' })}) s
         left join campaigns c
           on ${isAt(target, sql`c`)}
          and c.external_id = s.campaign_external_id
@@ -75,9 +74,9 @@ export function previewMetrics(tx: Tx, target: Target): Promise<PreviewCounts> {
         left join ads d
           on ${isAt(target, sql`d`)}
          and d.external_id = s.ad_external_id
-        left join daily_metrics p
+        left join ${table} p
           on ${isAt(target, sql`p`)}
-         and p.metric_date = s.metric_date
+         and ${dates}
          and p.campaign_id is not distinct from c.campaign_id
          and p.ad_set_id is not distinct from a.ad_set_id
          and p.ad_id is not distinct from d.ad_id

@@ -29,14 +29,14 @@ export function listProblemGroups(
         cross join lateral jsonb_to_recordset(s.validation_errors) as e (code text, field text)
        where s.tenant_id = ${tenantId}
          and s.upload_id = ${uploadId}
-         and s.entity_type = 'daily_metric'
+         and s.entity_type in ('daily_metric', 'period_metric')
          and s.validation_status = 'invalid'
       union all
       select s.row_index, s.promotion_error ->> 'code', 'row'
         from staging_rows s
        where s.tenant_id = ${tenantId}
          and s.upload_id = ${uploadId}
-         and s.entity_type = 'daily_metric'
+         and s.entity_type in ('daily_metric', 'period_metric')
          and s.promotion_error is not null
     ), groups as (
       select p.code, p.field, count(*) as count,
@@ -56,7 +56,8 @@ export function listProblemGroups(
                  'cells', coalesce(c.cells, '{}')) order by s.row_index) as examples
           from unnest(g.rows) as n (row_index)
           join staging_rows s
-            on s.tenant_id = ${tenantId} and s.upload_id = ${uploadId} and s.entity_type = 'daily_metric'
+            on s.tenant_id = ${tenantId} and s.upload_id = ${uploadId}
+           and s.entity_type in ('daily_metric', 'period_metric')
            and s.row_index = n.row_index
           left join lateral (
             select problem
@@ -78,7 +79,7 @@ export async function countRefused(tx: Tx, { tenantId, uploadId }: UploadKey): P
       from staging_rows
      where tenant_id = ${tenantId}
        and upload_id = ${uploadId}
-       and entity_type = 'daily_metric'
+       and entity_type in ('daily_metric', 'period_metric')
        and (validation_status = 'invalid' or promotion_error is not null)`);
   return row?.count ?? 0;
 }

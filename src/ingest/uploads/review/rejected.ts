@@ -94,17 +94,21 @@ function factCells({ rawData }: StagedRow, { columns, decimalMark }: Sheet): str
   for (const [field, [column]] of Object.entries(columns.fields) as [ReportField, FieldColumn[]][]) {
     if (column === undefined) continue;
     const value = writtenValue(rawData, field, column);
-    const hasComma = decimalMark === ',' && amountFields.includes(field);
+    const hasComma = decimalMark === ',' && amounts.includes(field);
     cells[column.index] = hasComma ? value.replace('.', ',') : value;
   }
+  const dimensions = (rawData.dimensions ?? {}) as Record<string, string>;
+  for (const { index, header } of columns.unmapped) cells[index] = dimensions[header.trim()] ?? '';
   return cells;
 }
+
+const amounts: readonly ReportField[] = amountFields;
 
 function writtenValue(rawData: StagedRow['rawData'], field: ReportField, { unit }: FieldColumn): string {
   const level = /^(campaign|ad_set|ad)_(id|name)$/.exec(field);
   if (level !== null) return entityText(textOf(rawData[`${level[1]}_external_id`]), level[2]);
-  const isDay = field === 'period_start' || field === 'period_end';
-  const value = textOf(rawData[isDay ? 'metric_date' : field]);
+  if (field === 'period_end') return textOf(rawData.date_to ?? rawData.metric_date);
+  const value = textOf(rawData[field === 'period_start' ? 'metric_date' : field]);
   return unit === 'micros' && value !== '' ? shiftDecimal(value, 6) : value;
 }
 

@@ -2,7 +2,13 @@ import { uploadErrors } from '../errors.ts';
 import { getUpload, type UploadServiceDeps } from '../service.ts';
 import { adviceOn, type ProblemAdvice } from '../staging/problem-advice.ts';
 import { isEnough } from '../staging/threshold.ts';
-import { isBeingChecked, type OwnedUploadKey, type Upload, validPercentNeeded } from '../types.ts';
+import {
+  isBeingChecked,
+  type OwnedUploadKey,
+  type Reconciliation,
+  type Upload,
+  validPercentNeeded,
+} from '../types.ts';
 import { type PreviewCounts, previewEntities, previewMetrics } from './preview-store.ts';
 import { countRefused, listProblemGroups } from './problem-store.ts';
 
@@ -13,6 +19,7 @@ export interface UploadPreview {
   ad_sets: PreviewCounts;
   ads: PreviewCounts;
   daily_metrics: PreviewCounts;
+  period_metrics: PreviewCounts;
   threshold: { total_rows: number; valid_rows: number; percent_needed: number; is_met: boolean };
 }
 
@@ -25,7 +32,8 @@ export async function preview(deps: ReadDeps, key: OwnedUploadKey): Promise<Uplo
     campaigns: await previewEntities(tx, upload, 'campaign'),
     ad_sets: await previewEntities(tx, upload, 'ad_set'),
     ads: await previewEntities(tx, upload, 'ad'),
-    daily_metrics: await previewMetrics(tx, upload),
+    daily_metrics: await previewMetrics(tx, upload, 'daily_metric'),
+    period_metrics: await previewMetrics(tx, upload, 'period_metric'),
     threshold: {
       total_rows: totalRows,
       valid_rows: validRows,
@@ -33,6 +41,20 @@ export async function preview(deps: ReadDeps, key: OwnedUploadKey): Promise<Uplo
       is_met: validRows > 0 && isEnough({ totalRows, validRows }),
     },
   }));
+}
+
+/** How the sums of an upload add up. Before promotion, nothing is said about what was promoted. */
+export async function getReconciliation(
+  deps: ReadDeps,
+  key: OwnedUploadKey,
+): Promise<Reconciliation & Record<'upload_id' | 'status', string>> {
+  const { uploadId, status, reconciliation } = await getUpload(deps, key);
+  if (reconciliation !== null) return { upload_id: uploadId, status, ...reconciliation };
+  throw uploadErrors.raise.upload_state_conflict(
+    `Upload ${uploadId} is ${status} and its lines have not been added up; ` +
+      'an upload reconciles once its file was read (staging_complete and later)',
+    { details: { status } },
+  );
 }
 
 function notStaged(upload: Upload): Error {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { problems } from '../../../kernel/http/replies.ts';
 import type { RouteApp, RouteDeps } from '../../../kernel/http/route.ts';
-import { keyOf, mappingSchema, uploadParams as params } from '../intake/fields.ts';
+import { keyOf, mappingSchema, uploadParams as params, rangeFields, rangeOf } from '../intake/fields.ts';
 import type { HeaderMapping } from '../reports/types.ts';
 import { remap, type UploadServiceDeps } from '../service.ts';
-import { problemsReply, renderUpload, uploadReply } from '../views.ts';
-import { listProblems, preview } from './review.ts';
+import { problemsReply, reconciliationReply, renderUpload, uploadReply } from '../views.ts';
+import { getReconciliation, listProblems, preview } from './review.ts';
 
 const tags = ['uploads'];
 
@@ -14,6 +14,7 @@ export function installReview(app: RouteApp, routeDeps: RouteDeps, deps: UploadS
   installPreview(app, routeDeps);
   installProblems(app, routeDeps);
   installMapping(app, deps);
+  installReconciliation(app, routeDeps);
 }
 
 function installPreview(app: RouteApp, { db }: RouteDeps): void {
@@ -31,7 +32,14 @@ function installPreview(app: RouteApp, { db }: RouteDeps): void {
       params,
       response: {
         200: z
-          .object({ campaigns: counts, ad_sets: counts, ads: counts, daily_metrics: counts, threshold })
+          .object({
+            campaigns: counts,
+            ad_sets: counts,
+            ads: counts,
+            daily_metrics: counts,
+            period_metrics: counts,
+            threshold,
+          })
           .meta({ id: 'UploadPreview' }),
         ...problems(404, 409),
       },
@@ -55,6 +63,22 @@ function installProblems(app: RouteApp, { db }: RouteDeps): void {
   });
 }
 
+function installReconciliation(app: RouteApp, { db }: RouteDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/api/uploads/:upload_id/reconciliation',
+    config: { action: 'upload.read' },
+    schema: {
+      tags,
+      summary:
+        'Compare the sums of an upload: its lines, its own total row, what was promoted and what was refused',
+      params,
+      response: { 200: reconciliationReply, ...problems(404, 409) },
+    },
+    handler: async (request) => getReconciliation({ db }, keyOf(request)),
+  });
+}
+
 function installMapping(app: RouteApp, deps: UploadServiceDeps): void {
   app.route({
     method: 'PUT',
@@ -62,13 +86,17 @@ function installMapping(app: RouteApp, deps: UploadServiceDeps): void {
     config: { action: 'upload.control', anyKeys: true, takesData: true },
     schema: {
       tags,
-      summary: 'Map the columns of a held upload; the file is read again and the upload stays held',
+      summary:
+        'Map the columns of a held upload, or give its range; the file is read again and the upload stays held',
       params,
-      body: z.strictObject({ mapping: mappingSchema }),
+      body: z.strictObject({ mapping: mappingSchema.optional(), ...rangeFields }),
       response: { 202: uploadReply, ...problems(404, 409, 413, 415) },
     },
     handler: async (request, reply) => {
-      const upload = await remap(deps, keyOf(request), request.body.mapping as HeaderMapping);
+      const upload = await remap(deps, keyOf(request), {
+        mapping: request.body.mapping as HeaderMapping | undefined,
+        range: rangeOf(request.body),
+      });
       return reply.code(202).send(renderUpload(upload));
     },
   });

@@ -1,5 +1,6 @@
 import type { ReportConventions } from '../reports/conventions.ts';
-import { type EntityType, entityTypes, type ResumePoint } from '../reports/types.ts';
+import type { ColumnKinds } from '../reports/dimensions/column-kinds.ts';
+import type { AdditiveFigures, DateRange, ResumePoint } from '../reports/types.ts';
 import type { WarningCount } from '../types.ts';
 import { noFigures, type StagingFigures } from './staging.ts';
 
@@ -17,8 +18,33 @@ export interface UploadCheckpoint {
   conventions: ReportConventions | null;
   /** How far the rows after `resume` were searched for proof of these conventions. */
   lookedUpTo: ResumePoint | null;
-  promotion: { entityType: EntityType; afterRow: number; warnings: WarningCount[] };
+  /** What the unread columns are; grows with the headers of a JSON file. */
+  kinds: ColumnKinds;
+  /** The range of a report without days. */
+  range: DateRange | null;
+  promotion: {
+    entityType: PromotionPhase;
+    afterRow: number;
+    warnings: WarningCount[];
+    /** What production holds of this upload so far, as the database returned it. */
+    promoted?: AdditiveFigures;
+    /** Figures that were not stored because a newer upload had written them. */
+    superseded?: AdditiveFigures;
+    supersededRows?: number;
+    breakdowns?: number;
+  };
 }
+
+/** Breakdowns are written before the sums that they prove. */
+export const promotionPhases = [
+  'campaign',
+  'ad_set',
+  'ad',
+  'breakdown',
+  'daily_metric',
+  'period_metric',
+] as const;
+export type PromotionPhase = (typeof promotionPhases)[number];
 
 const start: UploadCheckpoint = {
   step: 0,
@@ -28,7 +54,9 @@ const start: UploadCheckpoint = {
   figures: noFigures,
   conventions: null,
   lookedUpTo: null,
-  promotion: { entityType: entityTypes[0], afterRow: -1, warnings: [] },
+  kinds: {},
+  range: null,
+  promotion: { entityType: promotionPhases[0], afterRow: -1, warnings: [] },
 };
 
 export function checkpointOf(checkpoint: Record<string, unknown>): UploadCheckpoint {

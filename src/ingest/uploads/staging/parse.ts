@@ -9,11 +9,14 @@ import {
   sampleRows,
   weighRows,
 } from '../reports/conventions.ts';
+import type { ColumnKinds } from '../reports/dimensions/column-kinds.ts';
+import { hasOwnDays, rangeOfFile } from '../reports/file-range.ts';
 import { type PlatformProfile, profileOf } from '../reports/profile.ts';
 import { openReport } from '../reports/reading/open-report.ts';
 import type { ReportReader } from '../reports/reading/types.ts';
 import { sampleColumns } from '../reports/shown-text.ts';
 import type {
+  DateRange,
   MappedColumns,
   ParsedLine,
   RawRow,
@@ -21,7 +24,7 @@ import type {
   ResumePoint,
   RowBatch,
 } from '../reports/types.ts';
-import type { Upload } from '../types.ts';
+import type { Blocker, Upload } from '../types.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from './checkpoint.ts';
 import { lookAhead } from './look-ahead.ts';
 import { type RetryOptions, withRetries } from './retries.ts';
@@ -53,6 +56,7 @@ export interface ParseOptions {
 export interface ParseReport {
   checkpoint: UploadCheckpoint;
   layout: Record<string, unknown>;
+  blockers: Blocker[];
 }
 
 /**
@@ -71,6 +75,8 @@ export async function parseFile(slice: Slice, upload: Upload, options: ParseOpti
     upload,
     profile: options.profile,
     conventions: checkpoint.conventions,
+    kinds: checkpoint.kinds,
+    range: checkpoint.range,
   });
   const staging = new Staging(slice, upload, checkpoint, options.retries);
   const { linesPerBatch = usualLinesPerBatch } = options;
@@ -82,18 +88,21 @@ export async function parseFile(slice: Slice, upload: Upload, options: ParseOpti
         const rest = await openAt(staging.lookedUpTo ?? batch.resume);
         const task = { lines, hanging, leastRows: linesPerBatch, signal: slice.signal, isTime };
         const { stoppedAt } = await lookAhead(rest, task);
-        if (stoppedAt) return lines.report(await staging.pause(lines.conventions, stoppedAt));
+        if (stoppedAt) return lines.report(await staging.pause(lines.decided, stoppedAt));
       }
       await parseBatch(batch, lines, staging.writer);
-      await staging.write(batch.resume, lines.conventions);
+      await staging.write(batch.resume, lines.decided);
       if (isTime() && batch.resume !== null) return lines.report(await staging.end({ isParsed: false }));
     }
-    return lines.report(await staging.end({ isParsed: true }));
+    return lines.report(await staging.end({ isParsed: true, decided: lines.decided }));
   } finally {
     // Whatever stopped the parsing, the write in progress must end first.
     await staging.finishWriting();
   }
 }
+
+/** What the first rows decided for the whole file. */
+type Decided = Pick<UploadCheckpoint, 'conventions' | 'kinds' | 'range'>;
 
 /** Turns rows into lines. The headers of a JSON file grow while it is read; then the columns are mapped again. */
 class LineParser {
@@ -101,19 +110,24 @@ class LineParser {
   readonly #upload: Upload;
   readonly #profile: PlatformProfile;
   #conventions: ReportConventions | null;
+  #kinds: ColumnKinds;
+  #range: DateRange | null;
   #columns: MappedColumns | null = null;
   /** Values of each column, from the first rows that this slice has read. */
   #samples: string[][] | null = null;
   #parse: ((row: RawRow) => ParsedLine) | null = null;
 
-  constructor(
-    reader: ReportReader,
-    options: { upload: Upload; profile: PlatformProfile; conventions: ReportConventions | null },
-  ) {
+  constructor(reader: ReportReader, options: Decided & { upload: Upload; profile: PlatformProfile }) {
     this.#reader = reader;
     this.#upload = options.upload;
     this.#profile = options.profile;
     this.#conventions = options.conventions;
+    this.#kinds = options.kinds;
+    this.#range = options.range;
+  }
+
+  get decided(): Decided {
+    return { conventions: this.#conventions, kinds: this.#kinds, range: this.#range };
   }
 
   /** Null before the first row. */
@@ -131,16 +145,31 @@ class LineParser {
     this.#samples ??= sampleColumns(cells, [...layout.headers.keys()]);
     if (this.#columns === null || this.#columns.headers.length !== layout.headers.length) {
       this.#columns = this.mapColumns(this.#reader.layout);
+      this.#kinds = this.#profile.kindsOf(this.#columns, cells, this.#kinds);
       this.#parse = null;
     }
-    if (this.#conventions === null) {
-      const missing = this.#profile.findMissing(this.#columns, cells);
-      if (missing) throw missing;
-      this.#conventions = decideConventions(this.#columns, { layout, sample: rows.slice(0, sampleRows) });
-    }
+    if (this.#conventions === null) this.#begin(this.#columns, rows.slice(0, sampleRows));
+    if (this.#conventions === null) throw new Error('The conventions were not decided');
     const { conventions, hanging } = weighRows(this.#conventions, { columns: this.#columns, rows });
     this.useConventions(conventions);
     return hanging;
+  }
+
+  /** Decides what holds for the whole file. Throws when it cannot be read as what it is said to be. */
+  #begin(columns: MappedColumns, sample: readonly RawRow[]): void {
+    const { layout } = this.#reader;
+    const cells = sample.map((row) => row.cells);
+    const wrong = this.#profile.wrongPlatform(layout, this.#upload.mapping);
+    const missing = wrong ?? this.#profile.findMissing(columns, cells);
+    if (missing) throw missing;
+    const conventions = decideConventions(columns, { layout, sample });
+    if (!hasOwnDays(columns)) {
+      const { dateFrom, dateTo, filename } = this.#upload;
+      const given = dateFrom === null || dateTo === null ? null : { from: dateFrom, to: dateTo };
+      this.#range = rangeOfFile({ layout, given, filename, dateOrder: conventions.dateOrder });
+      if (this.#range === null) throw this.#profile.periodUnknown(layout.headers, cells);
+    }
+    this.#conventions = conventions;
   }
 
   useConventions(conventions: ReportConventions): void {
@@ -160,7 +189,12 @@ class LineParser {
   #compile(): (row: RawRow) => ParsedLine {
     if (this.#columns === null || this.#conventions === null)
       throw new Error('Lines are parsed only after `prepare`');
-    return this.#profile.compileLines(this.#columns, { conventions: this.#conventions });
+    const { conventions, kinds, range } = this.decided;
+    return this.#profile.compileLines(this.#columns, {
+      conventions: conventions as ReportConventions,
+      kinds,
+      range,
+    });
   }
 
   report(checkpoint: UploadCheckpoint): ParseReport {
@@ -168,12 +202,14 @@ class LineParser {
     const columns = this.#columns ?? this.mapColumns(this.#reader.layout);
     return {
       checkpoint,
+      blockers: [],
       layout: {
         ...this.#reader.layout,
         ...describeColumns(columns),
         mapping_version: this.#upload.mappingVersion,
         samples: this.#samples ?? [],
         conventions: this.#conventions,
+        range: this.#range,
       },
     };
   }
@@ -195,7 +231,7 @@ function describeColumns({ fields, unmapped, notes, currency }: MappedColumns) {
  * again and fails. Throws every other error.
  */
 export function holdUnmapped(error: unknown, upload: Upload, checkpoint: UploadCheckpoint): ParseReport {
-  const isHeld = upload.review && isSluiceError(error) && error.code === 'required_columns_missing';
+  const isHeld = upload.review && isSluiceError(error) && mappable.includes(error.code);
   if (!isHeld) throw error;
   const { headers, missing, samples } = error.details as Record<'headers' | 'missing', string[]> & {
     samples: string[][];
@@ -204,6 +240,7 @@ export function holdUnmapped(error: unknown, upload: Upload, checkpoint: UploadC
   const warnings = [{ code: error.code, message: error.message, count: 1 }];
   return {
     checkpoint: { ...checkpoint, isParsed: true, figures: { ...checkpoint.figures, warnings } },
+    blockers: [],
     layout: {
       ...describeColumns(columns),
       mapping_version: upload.mappingVersion,
@@ -214,6 +251,9 @@ export function holdUnmapped(error: unknown, upload: Upload, checkpoint: UploadC
     },
   };
 }
+
+/** What a reviewer can mend: by a mapping, or by the range of the report. */
+const mappable = ['required_columns_missing', 'period_unknown'];
 
 async function parseBatch(batch: RowBatch, lines: LineParser, writer: StagingWriter): Promise<void> {
   for (let at = 0; at < batch.rows.length; at += 1) {
@@ -242,29 +282,30 @@ class Staging {
   }
 
   /** Starts to write the rows of the writer, once the previous batch is written. */
-  async write(resume: ResumePoint | null, conventions: ReportConventions | null): Promise<void> {
+  async write(resume: ResumePoint | null, decided: Decided): Promise<void> {
     const rows = this.writer.take();
     const figures = this.writer.figures;
     await this.#writing;
     // Without a place to resume at, a restart begins at the previous checkpoint, so that one is kept.
-    const place = { resume, figures, conventions, lookedUpTo: null };
+    const place = { resume, figures, ...decided, lookedUpTo: null };
     const moved = resume === null ? this.#checkpoint : { ...this.#checkpoint, ...place };
     this.#begin(rows, { ...moved, step: this.#checkpoint.step + 1 });
   }
 
   /** Saves how far the rest of the file was searched, and what that has shown. */
-  async pause(conventions: ReportConventions | null, lookedUpTo: ResumePoint): Promise<UploadCheckpoint> {
+  async pause(decided: Decided, lookedUpTo: ResumePoint): Promise<UploadCheckpoint> {
     await this.#writing;
-    this.#begin(null, { ...this.#checkpoint, conventions, lookedUpTo, step: this.#checkpoint.step + 1 });
+    this.#begin(null, { ...this.#checkpoint, ...decided, lookedUpTo, step: this.#checkpoint.step + 1 });
     return this.end({ isParsed: false });
   }
 
-  async end({ isParsed }: { isParsed: boolean }): Promise<UploadCheckpoint> {
+  async end({ isParsed, decided }: { isParsed: boolean; decided?: Decided }): Promise<UploadCheckpoint> {
     await this.#writing;
     if (!isParsed) return this.#checkpoint;
     const figures = this.writer.figures;
     this.#begin(this.writer.take(), {
       ...this.#checkpoint,
+      ...decided,
       figures,
       isParsed,
       step: this.#checkpoint.step + 1,

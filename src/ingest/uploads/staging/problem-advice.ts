@@ -22,10 +22,6 @@ const advice: Record<string, ProblemAdvice> = {
     title: 'The row has no day',
     fix: 'Fill in the day as YYYY-MM-DD, or export the report by day.',
   },
-  not_a_daily_row: {
-    title: 'The row covers more than one day',
-    fix: 'Export the report broken down by day: only daily figures are stored.',
-  },
   id_damaged_by_spreadsheet: { title: 'The id was damaged by a spreadsheet', fix: asExported },
   number_damaged_by_spreadsheet: { title: 'The number was damaged by a spreadsheet', fix: asExported },
   invalid_id: {
@@ -94,13 +90,22 @@ const advice: Record<string, ProblemAdvice> = {
     fix: 'Put values that contain the delimiter in quotes, or export the file again.',
   },
   nul_character: { title: 'The file is damaged here', fix: 'Export the file again.' },
-  parent_missing_collision: {
-    title: 'The row cannot be told apart from another',
-    fix: 'Add the ids of campaign, ad set and ad to the report and upload the rejected rows again.',
+  contradicting_lines: {
+    title: 'Lines contradict each other',
+    fix: 'Remove the lines that are wrong, or add the column that tells them apart to the report.',
   },
+  currencies_differ: {
+    title: 'Lines of one day are in different currencies',
+    fix: 'Upload one file per currency: amounts in different currencies are never added up.',
+  },
+  range_reversed: {
+    title: 'The range ends before it begins',
+    fix: 'Correct the first and the last day.',
+  },
+  entity_lost: { title: 'Its campaign, ad set or ad could not be stored', fix: ourSide },
   refused_by_database: {
     title: 'The database refused the row',
-    fix: 'Read the message of the example, correct the row and upload it again.',
+    fix: 'Correct the value that the message names, or ask the operator of this server for the log.',
   },
   batch_failed: { title: 'The row could not be written', fix: ourSide },
 };

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { arrayText, ColumnArrays } from '../../../lib/postgres/column-arrays.ts';
-import type { DimensionEntity, EntityType, LineWarning, MetricEntity, ParsedLine } from '../reports/types.ts';
+import { FigureSums, type FileSums, noSums } from '../reconciliation/figure-sums.ts';
+import { additiveOf } from '../reports/lines/figures.ts';
+import type { DimensionEntity, EntityType, LineWarning, ParsedLine } from '../reports/types.ts';
 import type { Upload, WarningCount } from '../types.ts';
 import { stagedColumnCount } from './store.ts';
 
@@ -11,6 +13,7 @@ type InvalidLine = Extract<ParsedLine, { kind: 'invalid' }>;
 export interface StagingFigures extends Pick<Upload, 'totalRows' | 'validRows' | 'invalidRows' | 'warnings'> {
   /** Why lines were refused. */
   problems: WarningCount[];
+  sums: FileSums;
 }
 
 const maxKinds = 50;
@@ -26,12 +29,15 @@ export class StagingWriter {
   readonly #keyPrefix: string;
   readonly #seen = new Map<string, string>();
   readonly #keys = new Map<string, DimensionKeys>();
-  readonly #figures: StagingFigures;
+  readonly #figures: Omit<StagingFigures, 'sums'>;
+  readonly #sums: FigureSums;
   readonly #rows = new ColumnArrays(stagedColumnCount);
 
   constructor(upload: StagingWriter['upload'], figures: StagingFigures) {
     this.#upload = upload;
-    this.#figures = structuredClone(figures);
+    const { sums = noSums, ...counts } = structuredClone(figures);
+    this.#figures = counts;
+    this.#sums = new FigureSums(sums);
     this.#keyPrefix = JSON.stringify([upload.workspaceId, upload.clientId, upload.platform]).slice(0, -1);
   }
 
@@ -40,11 +46,14 @@ export class StagingWriter {
   }
 
   get figures(): StagingFigures {
-    return structuredClone(this.#figures);
+    return { ...structuredClone(this.#figures), sums: this.#sums.toJSON() };
   }
 
   add(line: ParsedLine): void {
-    if (line.kind === 'total') return;
+    if (line.kind === 'total') {
+      this.#sums.addTotal({ label: line.label, line: line.line, figures: line.figures });
+      return;
+    }
     this.#figures.totalRows += 1;
     if (line.kind === 'valid') this.#addValid(line);
     else this.#addInvalid(line);
@@ -76,9 +85,13 @@ export class StagingWriter {
       };
       this.#put('ad', rowIndex, keys.adHash, dimensionJson(ad, parents));
     }
-    const naturalKey = `${this.#keyPrefix},"daily_metric","${metric.metricDate}",${keys.entityKey}]`;
-    const head = ['daily_metric', `${rowIndex}`, sha256(naturalKey), none, 'valid', none];
-    this.#rows.add([...head, ...factColumns(metric, keys.entityColumns)]);
+    this.#sums.addLine(additiveOf(metric));
+    const type = metric.dateTo === null ? 'daily_metric' : 'period_metric';
+    const range =
+      metric.dateTo === null ? `"${metric.metricDate}"` : `"${metric.metricDate}","${metric.dateTo}"`;
+    const naturalKey = `${this.#keyPrefix},"${type}",${range},${keys.entityKey}]`;
+    const head = [type, `${rowIndex}`, sha256(naturalKey), none, 'valid', none];
+    this.#rows.add([...head, ...factColumns(line, keys.entityColumns)]);
   }
 
   #addInvalid(line: InvalidLine): void {
@@ -86,11 +99,15 @@ export class StagingWriter {
     for (const { code, field, message } of line.problems) {
       count(this.#figures.problems, { code: `${field}: ${code}`, message });
     }
+    this.#sums.addInvalid(
+      line.figures,
+      line.problems.map(({ field }) => field),
+    );
     const source = jsonOfPairs(line.source);
     const errors = JSON.stringify(line.problems);
     const [raw, refusals] = [arrayText(storable(source)), arrayText(storable(errors))];
     const head = ['daily_metric', `${line.rowIndex}`, sha256(source), raw, 'invalid', refusals];
-    this.#rows.add([...head, ...noFact]);
+    this.#rows.add([...head, ...noFact.slice(0, -1), `${line.line}`]);
   }
 
   #put(entity: EntityType, rowIndex: number, hash: string, json: string): void {
@@ -149,15 +166,22 @@ function dimensionJson(entity: DimensionEntity, more: Record<string, string | nu
 }
 
 /** Figures are decimal texts and keep every digit. */
-function factColumns(metric: MetricEntity, entityColumns: string[]): string[] {
-  const { impressions, clicks, reach, spend, conversions, conversionValue, currency } = metric;
-  const figures = [impressions, clicks, reach, spend, conversions, conversionValue, currency];
-  return [metric.metricDate, ...entityColumns, ...figures.map((figure) => figure ?? none)];
+function factColumns({ metric, dimensions, line }: ValidLine, entityColumns: string[]): string[] {
+  const { impressions, clicks, linkClicks, reach, spend, conversions, conversionValue, currency } = metric;
+  const figures = [impressions, clicks, linkClicks, reach, spend, conversions, conversionValue, currency];
+  return [
+    metric.metricDate,
+    metric.dateTo ?? none,
+    ...entityColumns,
+    ...figures.map((figure) => figure ?? none),
+    dimensions === null ? none : arrayText(storable(jsonOfPairs(dimensions))),
+    `${line}`,
+  ];
 }
 
 const none = 'NULL';
 /** The fact columns of rows that are not facts. */
-const noFact = Array.from({ length: 11 }, () => none);
+const noFact = Array.from({ length: 15 }, () => none);
 
 /** Written by hand: an object would lose `__proto__` and reorder columns with names like "7". */
 function jsonOfPairs(pairs: readonly [string, string][]): string {
@@ -191,4 +215,5 @@ export const noFigures: StagingFigures = {
   invalidRows: 0,
   warnings: [],
   problems: [],
+  sums: noSums,
 };

@@ -3,7 +3,7 @@ import { sql } from '../../../lib/postgres/sql.ts';
 import type { StagedRow, UploadKey, WorkspaceKey } from '../types.ts';
 
 /** The columns of staged rows, in the order in which `insertStagingRows` takes them. */
-export const stagedColumnCount = 17;
+export const stagedColumnCount = 21;
 
 /**
  * Inserts rows that come as one array per column. They are one message, so a process that stops cannot leave the
@@ -17,32 +17,21 @@ export async function insertStagingRows(
   await tx.run(sql`
     insert into staging_rows (
       tenant_id, upload_id, workspace_id, entity_type, row_index, natural_key_hash, raw_data, validation_status,
-      validation_errors, metric_date, campaign_external_id, ad_set_external_id, ad_external_id, impressions, clicks,
-      reach, spend, conversions, conversion_value, currency)
+      validation_errors, metric_date, date_to, campaign_external_id, ad_set_external_id, ad_external_id, impressions,
+      clicks, link_clicks, reach, spend, conversions, conversion_value, currency, dimensions, line_no)
     select ${tenantId}, ${uploadId}::uuid, ${workspaceId}::uuid, r.*
       from unnest(
         ${columns[0]}::text[], ${columns[1]}::integer[], ${columns[2]}::text[], ${columns[3]}::jsonb[],
-        ${columns[4]}::text[], ${columns[5]}::jsonb[], ${columns[6]}::date[], ${columns[7]}::text[],
-        ${columns[8]}::text[], ${columns[9]}::text[], ${columns[10]}::bigint[], ${columns[11]}::bigint[],
-        ${columns[12]}::bigint[], ${columns[13]}::numeric[], ${columns[14]}::numeric[], ${columns[15]}::numeric[],
-        ${columns[16]}::text[]) r`);
+        ${columns[4]}::text[], ${columns[5]}::jsonb[], ${columns[6]}::date[], ${columns[7]}::date[],
+        ${columns[8]}::text[], ${columns[9]}::text[], ${columns[10]}::text[], ${columns[11]}::bigint[],
+        ${columns[12]}::bigint[], ${columns[13]}::bigint[], ${columns[14]}::bigint[], ${columns[15]}::numeric[],
+        ${columns[16]}::numeric[], ${columns[17]}::numeric[], ${columns[18]}::text[], ${columns[19]}::jsonb[],
+        ${columns[20]}::integer[]) r`);
 }
 
 /** Without statistics on a file that was just staged, the planner reads all of its rows for every batch. */
 export async function analyzeStaging(tx: Tx): Promise<void> {
   await tx.run(sql`select analyze_staging()`);
-}
-
-/** How many lines a later line of the file will replace, because it has the same key. */
-export async function countReplaced(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<number> {
-  const row = await tx.find<{ replaced: number }>(sql`
-    select count(*) - count(distinct s.natural_key_hash) as replaced
-      from staging_rows s
-     where s.tenant_id = ${tenantId}
-       and s.upload_id = ${uploadId}
-       and s.entity_type = 'daily_metric'
-       and s.validation_status = 'valid'`);
-  return row?.replaced ?? 0;
 }
 
 export interface StagedFilter extends UploadKey {
@@ -71,10 +60,11 @@ export function listStagedRows(tx: Tx, filter: StagedFilter): Promise<StagedRow[
 /** A `StagedRow`, from `staging_rows s`. The raw data of facts is put together from their columns. */
 const stagedColumns = sql`s.row_index as "rowIndex", s.entity_type as "entityType",
   s.natural_key_hash as "naturalKeyHash", coalesce(s.raw_data, jsonb_build_object(
-    'metric_date', s.metric_date, 'campaign_external_id', s.campaign_external_id,
+    'metric_date', s.metric_date, 'date_to', s.date_to, 'campaign_external_id', s.campaign_external_id,
     'ad_set_external_id', s.ad_set_external_id, 'ad_external_id', s.ad_external_id,
-    'impressions', s.impressions, 'clicks', s.clicks, 'reach', s.reach, 'spend', s.spend,
-    'conversions', s.conversions, 'conversion_value', s.conversion_value, 'currency', s.currency)) as "rawData",
+    'impressions', s.impressions, 'clicks', s.clicks, 'link_clicks', s.link_clicks, 'reach', s.reach,
+    'spend', s.spend, 'conversions', s.conversions, 'conversion_value', s.conversion_value, 'currency', s.currency,
+    'dimensions', s.dimensions)) as "rawData", s.line_no as "line",
   s.validation_status as "validationStatus",
   s.validation_errors as "validationErrors", s.promotion_error as "promotionError",
   s.promotion_warning as "promotionWarning"`;
@@ -90,7 +80,7 @@ export function listRefusedRows(
      where s.tenant_id = ${tenantId}
        and s.upload_id = ${uploadId}
        and (s.validation_status = 'invalid' or s.promotion_error is not null)
-       and s.entity_type = 'daily_metric'
+       and s.entity_type in ('daily_metric', 'period_metric')
        and s.row_index > ${afterRow}
      order by s.row_index
      limit ${limit}`);
@@ -111,6 +101,15 @@ export async function deleteStagingOf(
           and upload_id = ${uploadId}
         limit ${limit}))`);
   if (rows > 0) return rows;
+  const repeats = await tx.run(sql`
+    delete from staging_repeats
+     where ctid = any(array(
+       select ctid
+         from staging_repeats
+        where tenant_id = ${tenantId}
+          and upload_id = ${uploadId}
+        limit ${limit}))`);
+  if (repeats > 0) return repeats;
   await tx.run(sql`
     delete from staging_id_resolution
      where tenant_id = ${tenantId}

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { noSums } from '../reconciliation/figure-sums.ts';
 import { verdictOn } from './threshold.ts';
 
 type Counts = Record<string, number>;
@@ -12,6 +13,7 @@ function words({ valid, invalid }: { valid: number; invalid: number }, problems:
       invalidRows: invalid,
       warnings: [],
       problems: Object.entries(problems).map(([code, count]) => ({ code, count, message: 'Say it.' })),
+      sums: noSums,
     },
     { forcePartial: false },
   );

@@ -8,7 +8,14 @@ import { previewUndo, undo } from './undo.ts';
 
 const url = '/api/uploads/:upload_id/undo';
 const tags = ['uploads'];
-const counts = z.object({ campaigns: z.int(), ad_sets: z.int(), ads: z.int(), daily_metrics: z.int() });
+const counts = z.object({
+  campaigns: z.int(),
+  ad_sets: z.int(),
+  ads: z.int(),
+  daily_metrics: z.int(),
+  period_metrics: z.int(),
+  metric_breakdowns: z.int(),
+});
 
 export function installUndo(app: RouteApp, deps: UploadServiceDeps): void {
   app.route({

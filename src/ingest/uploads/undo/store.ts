@@ -1,45 +1,61 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { type Sql, sql } from '../../../lib/postgres/sql.ts';
+import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import { entityTables } from '../promotion/store.ts';
 import type { EntityKind, UploadKey, WorkspaceKey } from '../types.ts';
 
+/** The tables that hold figures, with their ids. */
+export const figureTables = {
+  daily_metrics: { table: sql`daily_metrics`, id: sql`metric_id` },
+  period_metrics: { table: sql`period_metrics`, id: sql`metric_id` },
+  metric_breakdowns: { table: sql`metric_breakdowns`, id: sql`breakdown_id` },
+};
+export type FigureTable = keyof typeof figureTables;
+
 /**
- * Undoes the metrics of an upload, one piece per call. It deletes those that no other upload has stated. A metric that
- * another upload confirmed is passed to that upload, and this upload's own confirmations are withdrawn. So a row is
- * deleted once the last upload that states it is undone. `lastId` is where the next piece begins; null at the end.
+ * Undoes the figures of an upload in one table, one piece per call. It deletes those that no other upload has stated.
+ * A metric that another upload confirmed is passed to that upload, and this upload's own confirmations are withdrawn.
+ * So a row is deleted once the last upload that states it is undone. `lastId` is where the next piece begins; null at
+ * the end.
  */
 export async function undoMetrics(
   tx: Tx,
-  { tenantId, uploadId, afterId, limit }: UploadKey & { afterId: number; limit: number },
+  {
+    tenantId,
+    uploadId,
+    from,
+    afterId,
+    limit,
+  }: UploadKey & { from: FigureTable; afterId: number; limit: number },
 ): Promise<{ deleted: number; left: number; lastId: number | null }> {
+  const { table, id } = figureTables[from];
   const row = await tx.find<{ deleted: number; left: number; lastId: number | null }>(sql`
     with looked as materialized (
-      select p.metric_id, ${isTouchedBy(uploadId)} as is_touched
-        from daily_metrics p
+      select p.${id}, ${isTouchedBy(uploadId)} as is_touched
+        from ${table} p
        where p.tenant_id = ${tenantId}
-         and p.metric_id > ${afterId}
-       order by p.metric_id
+         and p.${id} > ${afterId}
+       order by p.${id}
        limit ${limit}
     ), gone as (
-      delete from daily_metrics p
+      delete from ${table} p
        using looked l
        where p.tenant_id = ${tenantId}
-         and p.metric_id = l.metric_id
+         and p.${id} = l.${id}
          and l.is_touched
          and ${isOnlyOf(uploadId)}
       returning 1
     ), released as (
-      update daily_metrics p
+      update ${table} p
          set ${releasedFrom(uploadId)}
         from looked l
        where p.tenant_id = ${tenantId}
-         and p.metric_id = l.metric_id
+         and p.${id} = l.${id}
          and l.is_touched
          and ${isReleasedBy(uploadId)}
     )
     select (select count(*) from gone) as deleted,
            (select count(*) from looked where is_touched) - (select count(*) from gone) as left,
-           (select max(metric_id) from looked) as "lastId"`);
+           (select max(${id}) from looked) as "lastId"`);
   return row ?? { deleted: 0, left: 0, lastId: null };
 }
 
@@ -78,7 +94,8 @@ export async function deleteCreated(
   const children = Object.values(entityTables)
     .filter(({ parents }) => parents.includes(kind))
     .map((child) => child.table);
-  const isUnused = [...children, sql`daily_metrics`].map(
+  const figures = Object.values(figureTables).map((one) => one.table);
+  const isUnused = [...children, ...figures].map(
     (child) => sql`not exists (select from ${child} c where c.tenant_id = p.tenant_id and c.${id} = p.${id})`,
   );
   return tx.run(sql`
@@ -114,7 +131,7 @@ export async function releaseEntities(
        and ${isReleasedBy(uploadId)}`);
 }
 
-export type EntityCounts = Record<'campaigns' | 'ad_sets' | 'ads' | 'daily_metrics', number>;
+export type EntityCounts = Record<'campaigns' | 'ad_sets' | 'ads' | FigureTable, number>;
 
 /**
  * What undo would do now: the rows that the upload touched, and those of them that would be deleted. A parent is
@@ -126,11 +143,11 @@ export async function estimateUndo(
 ): Promise<{ touched: EntityCounts; deleted: EntityCounts }> {
   const row = await tx.find<{ touched: EntityCounts; deleted: EntityCounts }>(sql`
     with facts as materialized (
-      select p.campaign_id, p.ad_set_id, p.ad_id, ${isTouchedBy(uploadId)} as is_touched,
-             ${isOnlyOf(uploadId)} as goes
-        from daily_metrics p
-       where p.tenant_id = ${tenantId}
-         and p.workspace_id = ${workspaceId}
+      ${factsIn('daily_metrics', { tenantId, uploadId, workspaceId })}
+       union all
+      ${factsIn('period_metrics', { tenantId, uploadId, workspaceId })}
+       union all
+      ${factsIn('metric_breakdowns', { tenantId, uploadId, workspaceId })}
     ), own_ads as materialized (
       select p.ad_id, p.ad_set_id, p.campaign_id,
              ${isOnlyOf(uploadId)}
@@ -166,14 +183,29 @@ export async function estimateUndo(
              'campaigns', (select count(*) from own_campaigns where is_touched),
              'ad_sets', (select count(*) from own_ad_sets where is_touched),
              'ads', (select count(*) from own_ads where is_touched),
-             'daily_metrics', (select count(*) from facts where is_touched)) as touched,
+             ${countsBy('is_touched')}) as touched,
            jsonb_build_object(
              'campaigns', (select count(*) from own_campaigns where goes),
              'ad_sets', (select count(*) from own_ad_sets where goes),
              'ads', (select count(*) from own_ads where goes),
-             'daily_metrics', (select count(*) from facts where goes)) as deleted`);
+             ${countsBy('goes')}) as deleted`);
   if (!row) throw new Error('The query for the counts returned no row');
   return row;
+}
+
+function factsIn(from: FigureTable, { tenantId, uploadId, workspaceId }: UploadKey & WorkspaceKey): Sql {
+  return sql`select ${from}::text as source, p.campaign_id, p.ad_set_id, p.ad_id,
+             ${isTouchedBy(uploadId)} as is_touched, ${isOnlyOf(uploadId)} as goes
+        from ${figureTables[from].table} p
+       where p.tenant_id = ${tenantId}
+         and p.workspace_id = ${workspaceId}`;
+}
+
+function countsBy(condition: 'is_touched' | 'goes'): Sql {
+  const counts = Object.keys(figureTables).map(
+    (source) => `'${source}', (select count(*) from facts where source = '${source}' and ${condition})`,
+  );
+  return trustedSql(counts.join(', '));
 }
 
 export async function markUndone(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<boolean> {

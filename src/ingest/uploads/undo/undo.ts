@@ -9,6 +9,8 @@ import {
   deleteCreated,
   type EntityCounts,
   estimateUndo,
+  type FigureTable,
+  figureTables,
   markUndone,
   releaseEntities,
   undoMetrics,
@@ -30,12 +32,9 @@ export async function previewUndo(
   const { deleted, touched } = await deps.db.tenant(upload.tenantId, (tx) => estimateUndo(tx, upload));
   return {
     deleted,
-    not_undone: {
-      campaigns: touched.campaigns - deleted.campaigns,
-      ad_sets: touched.ad_sets - deleted.ad_sets,
-      ads: touched.ads - deleted.ads,
-      daily_metrics: touched.daily_metrics - deleted.daily_metrics,
-    },
+    not_undone: Object.fromEntries(
+      Object.entries(touched).map(([table, count]) => [table, count - deleted[table as keyof EntityCounts]]),
+    ) as EntityCounts,
   };
 }
 
@@ -50,25 +49,42 @@ export async function undo(deps: UploadServiceDeps, key: OwnedUploadKey): Promis
   const upload = await getUpload(deps, key);
   assertUndoable(upload);
   const { tenantId } = upload;
-  const metrics = { deleted: 0, left: 0 };
-  let afterId = 0;
-  for (;;) {
-    const piece = { ...upload, afterId, limit: undoBatch };
-    const { deleted, left, lastId } = await retryOnConflict(() =>
-      deps.db.transaction({ role: 'sluice_promote', tenantId }, (tx) => undoMetrics(tx, piece)),
-    );
-    metrics.deleted += deleted;
-    metrics.left += left;
-    if (lastId === null) break;
-    afterId = lastId;
+  const figures: FigureReport = { deleted: { ...noFigures }, left: { ...noFigures } };
+  for (const from of Object.keys(figureTables) as FigureTable[]) {
+    await undoFigures(deps, upload, { from, figures });
   }
   return retryOnConflict(() =>
     deps.db.tenant(tenantId, async (tx) => {
-      const report = await tx.as('sluice_promote', (own) => endUndo(own, upload, metrics));
+      const report = await tx.as('sluice_promote', (own) => endUndo(own, upload, figures));
       await recordMove(deps, tx, upload, 'undone', { ...report });
       return report;
     }),
   );
+}
+
+interface FigureReport {
+  deleted: Record<FigureTable, number>;
+  left: Record<FigureTable, number>;
+}
+
+const noFigures: Record<FigureTable, number> = { daily_metrics: 0, period_metrics: 0, metric_breakdowns: 0 };
+
+async function undoFigures(
+  { db }: Pick<UploadServiceDeps, 'db'>,
+  upload: Upload,
+  { from, figures }: { from: FigureTable; figures: FigureReport },
+): Promise<void> {
+  let afterId = 0;
+  for (;;) {
+    const piece = { ...upload, from, afterId, limit: undoBatch };
+    const { deleted, left, lastId } = await retryOnConflict(() =>
+      db.transaction({ role: 'sluice_promote', tenantId: upload.tenantId }, (tx) => undoMetrics(tx, piece)),
+    );
+    figures.deleted[from] += deleted;
+    figures.left[from] += left;
+    if (lastId === null) return;
+    afterId = lastId;
+  }
 }
 
 const undoTries = 4;
@@ -88,16 +104,12 @@ async function retryOnConflict<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function endUndo(
-  tx: Tx,
-  upload: Upload,
-  metrics: { deleted: number; left: number },
-): Promise<UndoReport> {
+async function endUndo(tx: Tx, upload: Upload, figures: FigureReport): Promise<UndoReport> {
   // This locks the upload's row first: of two undos at once, the second is told that it is done.
   if (!(await markUndone(tx, upload))) throw notUndoable({ ...upload, undoneAt: new Date() });
   const report: UndoReport = {
-    deleted: { campaigns: 0, ad_sets: 0, ads: 0, daily_metrics: metrics.deleted },
-    not_undone: { campaigns: 0, ad_sets: 0, ads: 0, daily_metrics: metrics.left },
+    deleted: { campaigns: 0, ad_sets: 0, ads: 0, ...figures.deleted },
+    not_undone: { campaigns: 0, ad_sets: 0, ads: 0, ...figures.left },
   };
   for (const kind of ['ad', 'ad_set', 'campaign'] as const) {
     report.deleted[`${kind}s`] = await deleteCreated(tx, upload, kind);

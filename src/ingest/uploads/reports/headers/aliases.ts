@@ -59,6 +59,8 @@ export function headerAliases(definition: PlatformDefinition) {
       if (known.size < maxRemembered) known.set(header, found);
       return found;
     },
+    /** Whether the platform's own exports have a column of this name; names of APIs and of our own do not count. */
+    isExported: (header: string): boolean => find(header).hits.some(({ language }) => language !== 'api'),
     /** The field with the name most similar to an unknown header, or null. */
     suggest(header: string): ReportField | null {
       const key = withoutBracket(header);

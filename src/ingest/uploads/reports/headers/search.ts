@@ -39,7 +39,8 @@ export function findMissing(
   { definition, aliases, rows }: Pick<HeaderSearch, 'definition' | 'aliases'> & { rows: SampleRows },
 ): SluiceError | null {
   const missing = needs.filter(({ isMet }) => !isMet(columns.fields));
-  if (missing.length === 0) return null;
+  // A report without a day covers a range, so the lack of a day alone is no reason.
+  if (missing.every(({ isDay }) => isDay)) return null;
   const named = [...columns.headers.keys()].filter((at) => columns.headers[at]?.trim() !== '');
   const seen = named.map((at) => columns.headers[at]?.trim() ?? '');
   const unused = columns.unmapped.map(({ header }) => header);
@@ -67,7 +68,24 @@ export function findMissing(
 
 type Fields = MappedColumns['fields'];
 
-const figures: ReportField[] = ['impressions', 'spend', 'clicks', 'reach', 'conversions', 'conversion_value'];
+const figures: ReportField[] = [
+  'impressions',
+  'spend',
+  'clicks',
+  'link_clicks',
+  'reach',
+  'conversions',
+  'conversion_value',
+];
+
+const entityFields: ReportField[] = [
+  'campaign_name',
+  'campaign_id',
+  'ad_set_name',
+  'ad_set_id',
+  'ad_name',
+  'ad_id',
+];
 
 const needs: { what: string; fields: ReportField[]; isDay: boolean; isMet: (fields: Fields) => boolean }[] = [
   {
@@ -80,9 +98,8 @@ const needs: { what: string; fields: ReportField[]; isDay: boolean; isMet: (fiel
     what: 'the campaign',
     fields: ['campaign_name', 'campaign_id'],
     isDay: false,
-    // The ids of ad sets and ads are unique, and the platforms' APIs often send nothing else.
-    isMet: (fields) =>
-      'campaign_name' in fields || 'campaign_id' in fields || 'ad_set_id' in fields || 'ad_id' in fields,
+    // Without a campaign, the highest entity that is there carries the lines.
+    isMet: (fields) => entityFields.some((field) => field in fields),
   },
   {
     what: 'any figure',

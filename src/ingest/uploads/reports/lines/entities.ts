@@ -6,7 +6,7 @@ import { keyOfNames, readId } from './ids.ts';
 import { problemOf } from './problems.ts';
 
 export interface LineEntities {
-  /** Null only in reports that name an ad set or ad by its id and no campaign, as platforms' APIs do. */
+  /** Null only in reports without a column for campaigns: then the ad set or ad carries the line. */
   campaign: DimensionEntity | null;
   adSet: DimensionEntity | null;
   ad: DimensionEntity | null;
@@ -24,8 +24,8 @@ export function entityReader(columns: MappedColumns) {
     const campaign = readCampaign(cells, null, notes);
     const adSet = readAdSet(cells, campaign, notes);
     const ad = readAd(cells, adSet ?? campaign, notes);
-    const hasLowerId = adSet?.isNameKey === false || ad?.isNameKey === false;
-    if (campaign === null && (hasCampaigns || !hasLowerId || notes.problems.length > before)) {
+    const hasLower = adSet !== null || ad !== null;
+    if (campaign === null && (hasCampaigns || !hasLower || notes.problems.length > before)) {
       if (notes.problems.length === before) notes.problems.push(missingCampaign(columns));
       return null;
     }
@@ -42,16 +42,21 @@ const nameKey = {
     'Add the id columns to the report to avoid this.',
 };
 
-const missingCampaign = ({ fields }: MappedColumns) =>
-  problemOf({
-    field: 'campaign_name' in fields ? 'campaign_name' : 'campaign_id',
-    columns: fields.campaign_name ?? fields.campaign_id,
+const names: ReportField[] = ['campaign_name', 'campaign_id', 'ad_set_name', 'ad_set_id', 'ad_name', 'ad_id'];
+
+function missingCampaign({ fields }: MappedColumns) {
+  const field = names.find((name) => name in fields) ?? 'campaign_id';
+  const level = field.startsWith('campaign') ? 'campaign' : field.startsWith('ad_set') ? 'ad set' : 'ad';
+  return problemOf({
+    field,
+    columns: fields[field],
     fault: {
       code: 'missing_campaign',
-      message: 'The row names no campaign. Fill in its name or id, or remove the row.',
+      message: `The row names no ${level}. Fill in its name or id, or remove the row.`,
     },
     value: '',
   });
+}
 
 /** An entity that was read before: a report names few entities many times. */
 interface KnownEntity {

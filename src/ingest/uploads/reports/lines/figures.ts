@@ -1,4 +1,11 @@
-import type { FieldColumn, LineContext, MappedColumns, MetricEntity, ReportField } from '../types.ts';
+import type {
+  AdditiveFigures,
+  FieldColumn,
+  LineContext,
+  MappedColumns,
+  MetricEntity,
+  ReportField,
+} from '../types.ts';
 import { currencyOf } from '../values/currencies.ts';
 import {
   contradictsMark,
@@ -23,6 +30,7 @@ export function figureReader({ fields, format, currency }: MappedColumns, { conv
     numberReader({ field, columns: fields[field], read, style, shownMark });
   const impressions = figure('impressions', readCount);
   const clicks = figure('clicks', readCount);
+  const linkClicks = figure('link_clicks', readCount);
   const reach = figure('reach', readCount);
   const spend = figure('spend', readDecimal);
   const conversions = figure('conversions', readDecimal);
@@ -31,17 +39,31 @@ export function figureReader({ fields, format, currency }: MappedColumns, { conv
 
   return (
     cells: readonly string[],
-    { metricDate, notes }: { metricDate: string; notes: LineNotes },
+    { metricDate, dateTo, notes }: Pick<MetricEntity, 'metricDate' | 'dateTo'> & { notes: LineNotes },
   ): MetricEntity => ({
     metricDate,
+    dateTo,
     impressions: impressions(cells, notes),
     clicks: clicks(cells, notes),
+    linkClicks: linkClicks(cells, notes),
     reach: reach(cells, notes),
     spend: spend(cells, notes),
     conversions: conversions(cells, notes),
     conversionValue: conversionValue(cells, notes),
     currency: currencyIn(cells, notes),
   });
+}
+
+/** The figures of a line that can be added to those of other lines. */
+export function additiveOf(metric: MetricEntity): AdditiveFigures {
+  return {
+    impressions: metric.impressions,
+    clicks: metric.clicks,
+    link_clicks: metric.linkClicks,
+    spend: metric.spend,
+    conversions: metric.conversions,
+    conversion_value: metric.conversionValue,
+  };
 }
 
 /** The decimal mark that the file has shown, or null: then nothing can contradict it. */

@@ -100,7 +100,7 @@ describe('ids and names', () => {
       ad: { externalId: '1712345678901234567', isNameKey: false },
       metric: { metricDate: '2021-10-25', spend: '5.1' },
     });
-    expect(codesOf(byAd('2021-10-25 00:00:00||5.10'))).toEqual(['campaign_id: missing_campaign']);
+    expect(codesOf(byAd('2021-10-25 00:00:00||5.10'))).toEqual(['ad_id: missing_campaign']);
   });
 
   test('a row without a campaign is refused, and dashes are not a name', () => {
@@ -121,10 +121,10 @@ describe('days', () => {
     expect(valid(read('|2026-03-28|2026-03-28|A|1')).metric.metricDate).toBe('2026-03-28');
   });
 
-  test('a longer period is refused because it is not daily', () => {
-    const line = read('|2026-03-01|2026-03-31|A|1');
-    expect(codesOf(line)).toEqual(['metric_date: not_a_daily_row']);
-    expect(line.kind === 'invalid' && line.problems[0]?.message).toContain('2026-03-01 to 2026-03-31');
+  test('a longer range keeps its last day, and one that ends before it begins is refused', () => {
+    const range = { metricDate: '2026-03-01', dateTo: '2026-03-31' };
+    expect(valid(read('|2026-03-01|2026-03-31|A|1')).metric).toMatchObject(range);
+    expect(codesOf(read('|2026-03-31|2026-03-01|A|1'))).toEqual(['period_end: range_reversed']);
   });
 
   test('a row without a day is refused', () => {
@@ -209,8 +209,10 @@ describe('figures', () => {
   test('figures are exact decimal texts, and marks of no value are null', () => {
     expect(valid(read('2026-03-27|1|795,836|103606.770| --|usd')).metric).toEqual({
       metricDate: '2026-03-27',
+      dateTo: null,
       impressions: '795836',
       clicks: null,
+      linkClicks: null,
       reach: null,
       spend: '103606.77',
       conversions: null,

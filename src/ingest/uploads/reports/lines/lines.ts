@@ -1,7 +1,9 @@
+import { copyOf, shortened } from '../shown-text.ts';
 import type {
   FieldProblem,
   LineContext,
   MappedColumns,
+  MetricEntity,
   ParsedLine,
   PlatformDefinition,
   RawRow,
@@ -10,8 +12,9 @@ import type {
 import { dateReader } from '../values/dates.ts';
 import { isNullName } from '../values/numbers.ts';
 import { cellReader, type LineNotes } from './cells.ts';
+import { dimensionReader } from './dimensions.ts';
 import { entityReader } from './entities.ts';
-import { figureReader } from './figures.ts';
+import { additiveOf, figureReader } from './figures.ts';
 import { doublesCheck, isOverlong, nulCheck, problemOf, sourceOf } from './problems.ts';
 import { unguarding } from './rejected-rows.ts';
 import { firstFilled, isTotalLabel } from './totals.ts';
@@ -27,45 +30,82 @@ export interface CompileTask {
  * whatever depends only on the columns is decided here, and repeated values are read once.
  */
 export function compileLines({ definition, columns, context }: CompileTask): (row: RawRow) => ParsedLine {
-  const readDay = dayReader(columns, context);
+  const readRange = rangeReader(columns, context);
   const readEntities = entityReader(columns);
   const readFigures = figureReader(columns, context);
+  const readDimensions = dimensionReader(columns, context);
   const isTotal = totalCheck({ definition, columns });
   const checkNul = nulCheck(columns);
   const checkDoubles = doublesCheck(columns);
   const unguarded = unguarding(columns.headers);
   const width = columns.headers.length;
+  const refused = (row: RawRow, problems: FieldProblem[], metric: MetricEntity | null): ParsedLine => ({
+    kind: 'invalid',
+    rowIndex: row.rowIndex,
+    line: row.line,
+    problems,
+    figures: metric === null ? null : additiveOf(metric),
+    source: sourceOf(columns, row.cells),
+  });
 
   return (given) => {
-    const { cells, rowIndex, line, problem } = unguarded(given);
-    if (problem !== undefined) {
-      return { kind: 'invalid', rowIndex, line, problems: [problem], source: sourceOf(columns, cells) };
-    }
+    const row = unguarded(given);
+    const { cells, rowIndex, line, problem } = row;
+    if (problem !== undefined) return refused(row, [problem], null);
     const notes: LineNotes = { line, problems: [], warnings: [] };
     if (cells.length > width && isOverlong(cells, { width, problems: notes.problems })) {
-      return { kind: 'invalid', rowIndex, line, problems: notes.problems, source: sourceOf(columns, cells) };
+      return refused(row, notes.problems, null);
     }
-    const metricDate = readDay(cells, notes.problems);
+    const range = readRange(cells, notes.problems);
     const entities = readEntities(cells, notes);
-    if ((metricDate === null || entities === null) && isTotal(cells))
-      return { kind: 'total', rowIndex, line };
-    const metric = readFigures(cells, { metricDate: metricDate ?? '', notes });
-    checkNul(cells, notes.problems);
-    if (notes.problems.length > 0 || entities === null) {
-      return { kind: 'invalid', rowIndex, line, problems: notes.problems, source: sourceOf(columns, cells) };
+    if ((range === null || entities === null || context.range) && isTotal(cells)) {
+      return totalOf(row, readFigures);
     }
+    const { metricDate, dateTo } = range ?? noRange;
+    const metric = readFigures(cells, { metricDate, dateTo, notes });
+    checkNul(cells, notes.problems);
+    if (notes.problems.length > 0 || entities === null) return refused(row, notes.problems, metric);
     checkDoubles?.(cells, notes.warnings);
     const { campaign, adSet, ad } = entities;
-    return { kind: 'valid', rowIndex, line, campaign, adSet, ad, metric, warnings: notes.warnings };
+    const dimensions = readDimensions === null ? null : readDimensions(cells);
+    return {
+      kind: 'valid',
+      rowIndex,
+      line,
+      campaign,
+      adSet,
+      ad,
+      metric,
+      dimensions,
+      warnings: notes.warnings,
+    };
   };
 }
 
-/** The day of a row: its day column, or else a period that begins and ends on the same day. */
-function dayReader({ fields }: MappedColumns, { conventions }: LineContext) {
+const noRange = { metricDate: '', dateTo: null };
+
+/** The sum that the platform itself states. What cannot be read of it is left out: it is only compared. */
+function totalOf(
+  { cells, rowIndex, line }: RawRow,
+  readFigures: ReturnType<typeof figureReader>,
+): ParsedLine {
+  const notes: LineNotes = { line, problems: [], warnings: [] };
+  const figures = additiveOf(readFigures(cells, { ...noRange, notes }));
+  const label = copyOf(shortened(firstFilled(cells) ?? '', 80));
+  return { kind: 'total', rowIndex, line, label, figures };
+}
+
+/**
+ * The day of a row, from its day column; else the range of its columns, which may be a single day; else the range of
+ * the whole file.
+ */
+function rangeReader({ fields }: MappedColumns, { conventions, range: whole }: LineContext) {
   const read = dateReader(conventions.dateOrder);
   const dayCell = cellReader(fields.metric_date);
   const startCell = cellReader(fields.period_start);
   const endCell = cellReader(fields.period_end);
+  const hasDays = fields.metric_date !== undefined;
+  const ofFile = whole ? rangeOf(whole.from, whole.to) : null;
   const readField = (field: ReportField, cell: string, problems: FieldProblem[]): string | null => {
     const day = read(cell);
     if (typeof day === 'string') return day;
@@ -73,27 +113,38 @@ function dayReader({ fields }: MappedColumns, { conventions }: LineContext) {
     return null;
   };
 
-  return (cells: readonly string[], problems: FieldProblem[]): string | null => {
+  return (cells: readonly string[], problems: FieldProblem[]): LineRange | null => {
     const day = dayCell(cells);
-    if (!isNullName(day)) return readField('metric_date', day, problems);
+    if (!isNullName(day)) {
+      const metricDate = readField('metric_date', day, problems);
+      return metricDate === null ? null : { metricDate, dateTo: null };
+    }
     const [start, end] = [startCell(cells), endCell(cells)];
-    if (isNullName(start) || isNullName(end)) {
+    if (!isNullName(start) && !isNullName(end)) {
+      const [first, last] = [
+        readField('period_start', start, problems),
+        readField('period_end', end, problems),
+      ];
+      if (first === null || last === null) return null;
+      if (first <= last) return rangeOf(first, last);
       problems.push(
-        problemOf({ field: 'metric_date', columns: fields.metric_date, fault: missingDay, value: day }),
+        problemOf({ field: 'period_end', columns: fields.period_end, fault: endsBefore, value: end }),
       );
       return null;
     }
-    const first = readField('period_start', start, problems);
-    const last = readField('period_end', end, problems);
-    if (first === null || first === last) return first;
-    if (last !== null) {
-      const fault = notDaily({ first, last });
-      problems.push(
-        problemOf({ field: 'metric_date', columns: undefined, fault, value: `${start} – ${end}` }),
-      );
-    }
+    if (!hasDays && ofFile !== null) return ofFile;
+    problems.push(
+      problemOf({ field: 'metric_date', columns: fields.metric_date, fault: missingDay, value: day }),
+    );
     return null;
   };
+}
+
+type LineRange = Pick<MetricEntity, 'metricDate' | 'dateTo'>;
+
+/** A range of one day is a day. */
+function rangeOf(from: string, to: string): LineRange {
+  return { metricDate: from, dateTo: from === to ? null : to };
 }
 
 const missingDay = {
@@ -101,10 +152,10 @@ const missingDay = {
   message: 'The row has no day. Fill it in as YYYY-MM-DD, or export the report by day.',
 };
 
-const notDaily = ({ first, last }: { first: string; last: string }) => ({
-  code: 'not_a_daily_row',
-  message: `The row covers ${first} to ${last}, but only daily figures are stored. Export the report by day.`,
-});
+const endsBefore = {
+  code: 'range_reversed',
+  message: 'The range of the row ends before it begins. Correct the two dates.',
+};
 
 /**
  * In a total, the first non-empty cell is a label, and there is neither a date nor an id. Some platforms write totals

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type DateOrder, dateReader, orderEvidence, readDate } from './dates.ts';
+import { clockOf, type DateOrder, dateReader, orderEvidence, readDate } from './dates.ts';
 
 const read = (text: string, order: DateOrder | null = null) => {
   const date = readDate(text, order);
@@ -84,8 +84,10 @@ test.each([
   expect(read(text)).toBe('invalid_date');
 });
 
-test('a date with an hour is not a daily row', () => {
-  expect(read('2026-03-27 13:00:00')).toBe('not_a_daily_row');
+test('a date with an hour is its day, and the hour is read by itself', () => {
+  expect(read('2026-03-27 13:00:00')).toBe('2026-03-27');
+  expect(clockOf('2026-03-27 13:00:00')).toBe('13:00:00');
+  expect([clockOf('2026-03-27 00:00:00'), clockOf('2026-03-27')]).toEqual([null, null]);
 });
 
 test('leap days are valid', () => {

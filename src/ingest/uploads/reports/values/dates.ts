@@ -5,7 +5,7 @@ import { copyOf } from '../shown-text.ts';
 export type DateOrder = 'dmy' | 'mdy';
 
 export interface DateFault {
-  code: 'invalid_date' | 'ambiguous_date' | 'not_a_daily_row';
+  code: 'invalid_date' | 'ambiguous_date';
   message: string;
 }
 
@@ -19,9 +19,15 @@ export function readDate(text: string, order: DateOrder | null): string | DateFa
   if (text.length > maxDateLength) return faults.invalid;
   const tidied = text.normalize('NFKC').trim();
   const clock = timeOfDay.exec(tidied);
-  if (clock !== null && /[1-9]/.test(clock[1] ?? '')) return faults.notDaily;
   const day = clock === null ? tidied : tidied.slice(0, clock.index);
   return readNumericDate(day, order) ?? readNamedDate(day) ?? faults.invalid;
+}
+
+/** The hour in a cell with a day and an hour, such as `2026-03-27 13:00:00`; null at midnight and without one. */
+export function clockOf(text: string): string | null {
+  if (text.length <= 10 || text.length > maxDateLength || !text.includes(':')) return null;
+  const clock = timeOfDay.exec(text.normalize('NFKC').trim())?.[1] ?? '';
+  return /[1-9]/.test(clock) ? clock : null;
 }
 
 /** A cache in front of `readDate`: a report names few days many times. */
@@ -204,9 +210,5 @@ const faults = {
     message:
       'Day and month cannot be told apart here, and nothing in the file shows their order. Export with dates such as ' +
       '2026-03-27.',
-  },
-  notDaily: {
-    code: 'not_a_daily_row',
-    message: 'This is an hour and not a day. Export the report by day: only daily figures are stored.',
   },
 } as const satisfies Record<string, DateFault>;
