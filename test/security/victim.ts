@@ -74,6 +74,7 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
   },
   '/api/uploads/:upload_id': async (making) => {
     await upload(making, { review: 'true' });
+    await upload(making, {}, rangeReport);
     return upload(making, {});
   },
   '/api/connectors/:connector_id': async (making) => {
@@ -235,11 +236,17 @@ async function addImage({ product, database, victim }: Making, kind: string): Pr
 
 const header = 'Campaign name,Campaign ID,Ad set name,Ad set ID,Ad name,Ad ID,Day,Clicks,Amount spent (USD)';
 
+const adRow = (spend: string) => `${canary},1,${canary},2,${canary},3,2026-03-01,7,${spend}`;
+const dayReport = `${header}\n${adRow('1.50')}\n${adRow('abc')}\n`;
+/** A range, broken down by age: rows of a key that are added up. */
+const rangeReport =
+  'Reporting starts,Reporting ends,Campaign name,Age,Amount spent (USD)\n' +
+  `2026-03-01,2026-03-31,${canary},18-24,1\n2026-03-01,2026-03-31,${canary},25-34,2\n`;
+
 /** A report with a good and a bad row; without review it is promoted. */
-async function upload(making: Making, fields: Record<string, string>): Promise<string> {
-  const row = (spend: string) => `${canary},1,${canary},2,${canary},3,2026-03-01,7,${spend}`;
+async function upload(making: Making, fields: Record<string, string>, content = dayReport): Promise<string> {
   const form = uploadForm(
-    `${header}\n${row('1.50')}\n${row('abc')}\n`,
+    content,
     {
       workspace_id: making.victim.things.get('/api/workspaces/:workspace_id') ?? '',
       force_partial: 'true',
