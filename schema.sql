@@ -3266,6 +3266,19 @@ create table public.ingestion_jobs_ended (
   updated_at timestamp with time zone default clock_timestamp() not null
 );
 
+create table public.item_corrections (
+  tenant_id text not null,
+  job_id uuid not null,
+  correction_id bigint generated always as identity not null,
+  item_id bigint not null,
+  row_no integer not null,
+  column_name text not null,
+  old_value json,
+  new_value json not null,
+  user_id text not null,
+  created_at timestamp with time zone default clock_timestamp() not null
+);
+
 create table public.item_images (
   tenant_id text not null,
   job_id uuid not null,
@@ -4114,6 +4127,10 @@ alter table public.ingestion_jobs_ended add constraint ingestion_jobs_status_che
 
 alter table public.ingestion_jobs_ended add constraint ingestion_jobs_subject_id_check CHECK (((length(subject_id) >= 1) AND (length(subject_id) <= 500)));
 
+alter table public.item_corrections add constraint item_corrections_pkey PRIMARY KEY (tenant_id, job_id, correction_id);
+
+alter table public.item_corrections add constraint item_corrections_tenant_id_job_id_fkey FOREIGN KEY (tenant_id, job_id) REFERENCES public.item_jobs(tenant_id, job_id) ON DELETE CASCADE;
+
 alter table public.item_images add constraint item_images_pkey PRIMARY KEY (tenant_id, job_id, row_no, kind);
 
 alter table public.item_images add constraint item_images_kind_check CHECK ((kind = ANY (ARRAY['original'::text, 'thumbnail'::text])));
@@ -4476,6 +4493,8 @@ CREATE INDEX item_images_by_file ON public.item_images USING btree (tenant_id, f
 
 CREATE INDEX item_jobs_ingesting ON public.item_jobs USING btree (ingesting_by) WHERE (ingesting_by IS NOT NULL);
 
+CREATE INDEX job_items_by_reason ON public.job_items USING btree (tenant_id, job_id, error_code, id) WHERE ((status = ANY (ARRAY['ERROR'::text, 'NOT_FOUND'::text])) AND (error_code IS NOT NULL));
+
 CREATE INDEX job_items_claimable ON public.job_items USING btree (tenant_id, job_id, due_at, id) WHERE (status = 'PENDING'::text);
 
 CREATE INDEX job_items_crashed ON public.job_items USING btree (tenant_id, job_id, id) WHERE ((status = 'PENDING'::text) AND (crashes > 0));
@@ -4735,6 +4754,10 @@ alter table public.ingestion_jobs force row level security;
 alter table public.ingestion_jobs_ended enable row level security;
 
 alter table public.ingestion_jobs_ended force row level security;
+
+alter table public.item_corrections enable row level security;
+
+alter table public.item_corrections force row level security;
 
 alter table public.item_images enable row level security;
 
@@ -5025,6 +5048,12 @@ create policy kernel_rows on public.ingestion_jobs_ended for all to sluice_kerne
 create policy owner_rows on public.ingestion_jobs_ended for select to current_user using (true);
 
 create policy tenant_rows on public.ingestion_jobs_ended for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
+create policy kernel_rows on public.item_corrections for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.item_corrections for select to current_user using (true);
+
+create policy tenant_rows on public.item_corrections for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.item_images for all to sluice_kernel using (true) with check (true);
 
@@ -5363,6 +5392,10 @@ grant delete, insert, select, update on public.ingestion_jobs to sluice_tenant;
 grant delete, insert, select, update on public.ingestion_jobs_ended to sluice_kernel;
 
 grant delete, insert, select, update on public.ingestion_jobs_ended to sluice_tenant;
+
+grant select on public.item_corrections to sluice_kernel;
+
+grant insert, select on public.item_corrections to sluice_tenant;
 
 grant delete, select on public.item_images to sluice_kernel;
 

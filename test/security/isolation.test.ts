@@ -334,7 +334,7 @@ const filters: Record<string, () => string | null> = {
 };
 const plainFilters = (
   'limit status statuses pipeline page pageSize sort jobType updatedFrom updatedTo platform validation_status ' +
-  'entity_type from to type state offset fromRow around order before'
+  'entity_type from to type state offset fromRow around order before errorCode'
 ).split(' ');
 
 async function victimsValue(name: string, route: Route): Promise<string | null> {

@@ -141,6 +141,17 @@ async function makeTheRest({ product, database, victim }: Making): Promise<void>
     [tenantId, canary],
   );
   await database.owner(
+    `insert into item_corrections (tenant_id, job_id, item_id, row_no, column_name, new_value, user_id)
+     values ($1, $2, $3, 1, $4, '1', $5)`,
+    [
+      tenantId,
+      things.get('/api/jobs/:job_id'),
+      things.get('/api/jobs/:job_id/items/:item_id'),
+      canary,
+      userId,
+    ],
+  );
+  await database.owner(
     `insert into search_events (tenant_id, job_id, item_ids, provider, strategy, outcome, error, took_ms, user_id)
      values ($1, $2, array[$3::bigint], $4, $4, 'error', $4, 1, $5)`,
     [

@@ -326,6 +326,18 @@ export interface ConnectorStatus {
   webhook_path: string | null;
 }
 
+export interface Correction {
+  itemId: string;
+  rowNo: number;
+  column: string;
+  /** JSON text; null: the row did not have the column */
+  oldValue: string | null;
+  /** JSON text */
+  newValue: string;
+  userId: string;
+  createdAt: string;
+}
+
 export interface CreatedApiKey {
   key_id: string;
   name: string;
@@ -450,6 +462,20 @@ export interface Event {
   correlationid?: string;
 }
 
+export interface FailureGroup {
+  status: 'PENDING' | 'PROCESSING' | 'DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED';
+  errorCode: string | null;
+  count: number;
+  firstRowNo: number;
+  /** The reason of one of the rows */
+  example: string | null;
+  title: string;
+  /** What to do about it */
+  next: string;
+  /** Whether trying again can help when nothing else has changed */
+  canRetry: boolean;
+}
+
 export interface FigureReconciliation {
   /** Over the data lines of the file, identical ones once */
   lines: string | null;
@@ -503,6 +529,74 @@ export interface IngestionHandoff {
   scrape_run_id: string;
   created_at: string;
   updated_at: string;
+}
+
+export interface ItemJob {
+  jobId: string;
+  pipeline: string;
+  subjectId: string;
+  workspaceId: string | null;
+  status: 'queued' | 'running' | 'paused' | 'failed' | 'dead_letter' | 'success' | 'canceled';
+  queueState: 'QUEUED' | 'RUNNING' | 'PAUSED' | 'DONE' | 'FAILED';
+  stage: string | null;
+  runAt: string;
+  nextRetryAt: string | null;
+  retryCount: number;
+  maxRetries: number;
+  runId: string | null;
+  correlationId: string;
+  errorCode: string | null;
+  errorMessage: string | null;
+  checkpoint: Record<string, unknown>;
+  counters: Record<string, number>;
+  leasedBy: string | null;
+  heartbeatAt: string | null;
+  cleanupOpen: boolean;
+  requeuedFrom: string | null;
+  createdBy: string;
+  createdAt: string;
+  startedAt: string | null;
+  finishedAt: string | null;
+  updatedAt: string;
+  jobType: 'csv' | 'image';
+  processor: string;
+  fileName: string | null;
+  /** The columns of the file */
+  columns: string[];
+  /** Keys of the results so far; they are columns of the grid and of exports */
+  resultColumns: string[];
+  totalItems: number;
+  processedItems: number;
+  failedItems: number;
+  counts: {
+    PENDING: number;
+    PROCESSING: number;
+    DONE: number;
+    ERROR: number;
+    NOT_FOUND: number;
+    SKIPPED: number;
+  };
+  /** What was repaired while the file was read, with the first places of each */
+  notes: RowNote[];
+  /** File column → column of the job, or null if it was left out */
+  mapping: Record<string, string | null> | null;
+  /** What the controllers decided last, and why */
+  controllers: {
+    ingest?: {
+      reason: string;
+      [name: string]: unknown;
+    };
+    claim?: {
+      reason: string;
+      [name: string]: unknown;
+    };
+    providers?: {
+      reason: string;
+      [name: string]: unknown;
+    }[];
+    [name: string]: unknown;
+  };
+  [name: string]: unknown;
 }
 
 export interface Job {
@@ -2394,6 +2488,15 @@ export interface Paths {
       body: undefined;
       reply: Job;
     };
+    /** Delete an ended items job with its rows, results and files. Right: `item.control`. */
+    delete: {
+      path: {
+        job_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
   };
   '/api/jobs/{job_id}/cancel': {
     /** Cancel a job; what it added is cleaned up. Right: `job.control`. */
@@ -2404,6 +2507,19 @@ export interface Paths {
       query: undefined;
       body: undefined;
       reply: Job;
+    };
+  };
+  '/api/jobs/{job_id}/corrections': {
+    /** Values that people corrected, newest first; at most 500. Right: `item.read`. */
+    get: {
+      path: {
+        job_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: Correction[];
+      };
     };
   };
   '/api/jobs/{job_id}/export': {
@@ -2425,6 +2541,19 @@ export interface Paths {
       reply: unknown;
     };
   };
+  '/api/jobs/{job_id}/failures': {
+    /** Failed rows grouped by reason, with what to do about each. Right: `item.read`. */
+    get: {
+      path: {
+        job_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: FailureGroup[];
+      };
+    };
+  };
   '/api/jobs/{job_id}/items': {
     /** List the rows of an items job: by page, or by keyset when `after`, `statuses` or `fromRow` is given. Right: `item.read`. */
     get: {
@@ -2440,6 +2569,8 @@ export interface Paths {
         after?: string;
         /** List by keyset, starting at this row of the file */
         fromRow?: number;
+        /** List by keyset the failed rows with this reason, as GET …/failures names it */
+        errorCode?: string;
         /** Whether to include the input of each row */
         input?: 'true' | 'false';
       };
@@ -2464,6 +2595,19 @@ export interface Paths {
         normalized: Record<string, unknown>;
         [name: string]: unknown;
       };
+    };
+    /** Correct one value of a row, and process the row again. Right: `item.control`. */
+    patch: {
+      path: {
+        job_id: string;
+        item_id: number;
+      };
+      query: undefined;
+      body: {
+        column: string;
+        value: string | number | boolean | null;
+      };
+      reply: ItemJob;
     };
   };
   '/api/jobs/{job_id}/items/{item_id}/calls': {

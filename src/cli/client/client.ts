@@ -77,6 +77,10 @@ export class Client {
     return this.#call<Reply>('PUT', route, options);
   }
 
+  patch<Reply>(route: string, options: CallOptions = {}): Promise<Reply> {
+    return this.#call<Reply>('PATCH', route, options);
+  }
+
   /** Succeeds on 204 only. */
   async delete(route: string, { signal: outer, timeoutMs = callTimeoutMs }: CallOptions = {}): Promise<void> {
     const timeout = AbortSignal.timeout(timeoutMs);

@@ -1,4 +1,4 @@
-import { defineErrors, forbidden, invalid, notFound, rateLimited } from '../../lib/errors.ts';
+import { conflict, defineErrors, forbidden, invalid, notFound, rateLimited } from '../../lib/errors.ts';
 
 export const itemErrors = defineErrors({
   items_quota_exceeded: rateLimited(
@@ -44,6 +44,18 @@ export const itemErrors = defineErrors({
   item_not_found: notFound(
     'The job has no such item',
     'List the items of the job and use the id of one of them.',
+  ),
+  item_at_work: conflict(
+    'The row is being processed',
+    'Wait until it has ended, or pause the job, and send the request again.',
+  ),
+  item_column_unknown: invalid(
+    'The job has no such column',
+    'Name one of the columns that the message lists.',
+  ),
+  job_not_ended: conflict(
+    'The job has not ended',
+    'Cancel it, wait until its open rows are skipped, and delete it then.',
   ),
   file_ref_refused: invalid(
     'The file reference cannot be used',

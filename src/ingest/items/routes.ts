@@ -17,6 +17,7 @@ import { jobKeyOf } from '../../kernel/jobs/routes.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import { readerErrors } from '../../lib/rows/errors.ts';
 import { type ExportFormat, exportFormats, exportItems } from './export/export.ts';
+import { fixingRoutes } from './fixing/routes.ts';
 import type { PageTiming } from './grid/page-timing.ts';
 import { gridRoutes } from './grid/routes.ts';
 import { imageRoutes } from './images/image-routes.ts';
@@ -46,6 +47,7 @@ export function itemRoutes(deps: ItemRoutesDeps): RouteModule {
     gridRoutes(app, { ...routeDeps, pages: deps.pages });
     imageRoutes(app, { ...routeDeps, files: deps.files });
     installReprocess(app, deps);
+    fixingRoutes(app, routeDeps, deps);
     installExport(app, routeDeps);
   };
 }

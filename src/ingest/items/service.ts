@@ -194,7 +194,7 @@ export async function purgeItems(db: Database, { days }: { days: number }): Prom
 }
 
 /** In batches: a job may have millions of rows. The record goes last, so that the rest can be found again. */
-async function deleteRowsOf(db: Database, key: JobKey): Promise<number> {
+export async function deleteRowsOf(db: Database, key: JobKey): Promise<number> {
   let removed = 0;
   for (let count = rowsAtOnce; count === rowsAtOnce; removed += count) {
     count = await db.kernel((tx) => deleteSomeRows(tx, { ...key, limit: rowsAtOnce }));

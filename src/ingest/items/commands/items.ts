@@ -7,6 +7,7 @@ import { interruptible } from '../../../cli/terminal/interruptible.ts';
 import { note, print, printJson } from '../../../cli/terminal/output.ts';
 import { shortBytes } from '../../../cli/terminal/progress.ts';
 import { chooseFormat, type ExportFormat, exportFormats, exportItems, refuseTerminal } from './export.ts';
+import { addFixing } from './fixing.ts';
 import { describeEnd, exitCodeOfItems, type ItemJobView, watchItems } from './watch.ts';
 
 export function addItemsCommand(program: Command): void {
@@ -17,6 +18,7 @@ export function addItemsCommand(program: Command): void {
   addWatch(items);
   addReprocess(items);
   addExport(items);
+  addFixing(items);
 }
 
 interface CommonOptions {

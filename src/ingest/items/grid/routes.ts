@@ -16,6 +16,7 @@ import {
   type GridRow,
   type KeysetQuery,
   listById,
+  listByReason,
   listCalls,
   listOpen,
   listPage,
@@ -46,6 +47,12 @@ const gridFields = z.strictObject({
     .max(2 ** 31 - 1)
     .optional()
     .describe('List by keyset, starting at this row of the file'),
+  errorCode: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('List by keyset the failed rows with this reason, as GET …/failures names it'),
   input: z.enum(['true', 'false']).default('false').describe('Whether to include the input of each row'),
 });
 
@@ -83,8 +90,8 @@ export function gridRoutes(app: RouteApp, deps: GridDeps): void {
     handler: async (request, reply) => {
       const key = jobKeyOf(request);
       const { items } = await getItemJob(deps, key);
-      const { after, statuses, fromRow } = request.query;
-      const isPaged = after === undefined && statuses === undefined && fromRow === undefined;
+      const { after, statuses, fromRow, errorCode } = request.query;
+      const isPaged = [after, statuses, fromRow, errorCode].every((one) => one === undefined);
       return isPaged
         ? sendPage(deps, reply, { key, items, query: request.query })
         : sendKeyset(deps, reply, { key, query: request.query });
@@ -116,14 +123,18 @@ async function sendKeyset(
 ): Promise<FastifyReply> {
   const statuses = query.statuses ?? null;
   const openStatuses = statuses?.every((status) => open.includes(status)) ? statuses : null;
-  const list = `items/${openStatuses ? 'open' : 'id'}/${key.jobId}`;
+  const { errorCode } = query;
+  const list = `items/${openStatuses ? 'open' : 'id'}/${key.jobId}${errorCode ? `/${errorCode}` : ''}`;
   const position = query.after === undefined ? [] : cursors.decode(list, query.after);
   const wanted = { ...key, limit: query.pageSize + 1, withInput: query.input === 'true' };
   const rows = await timePage(pages, { list: 'keyset', log: reply.log }, () =>
     db.read(key.tenantId, (tx) =>
       openStatuses
         ? listOpen(tx, { ...wanted, statuses: openStatuses, after: openPosition(position) })
-        : listFrom(tx, { ...wanted, statuses, afterId: Number(position[0] ?? 0), fromRow: query.fromRow }),
+        : listFrom(tx, {
+            ...{ ...wanted, statuses, errorCode },
+            ...{ afterId: Number(position[0] ?? 0), fromRow: query.fromRow },
+          }),
     ),
   );
   const shown = rows.slice(0, query.pageSize);
@@ -135,10 +146,16 @@ async function sendKeyset(
 
 async function listFrom(
   tx: Tx,
-  { fromRow, ...query }: KeysetQuery & { fromRow: number | undefined },
+  {
+    fromRow,
+    errorCode,
+    ...query
+  }: KeysetQuery & { fromRow: number | undefined; errorCode: string | undefined },
 ): Promise<GridRow[]> {
-  if (fromRow === undefined) return listById(tx, query);
-  return listById(tx, { ...query, afterId: await findIdBefore(tx, { ...query, rowNo: fromRow }) });
+  const afterId =
+    fromRow === undefined ? query.afterId : await findIdBefore(tx, { ...query, rowNo: fromRow });
+  if (errorCode === undefined) return listById(tx, { ...query, afterId });
+  return listByReason(tx, { ...query, afterId, errorCode });
 }
 
 /** One row with everything that is known about it. */

@@ -116,6 +116,20 @@ export function listById(tx: Tx, query: KeysetQuery): Promise<GridRow[]> {
      limit ${query.limit}`);
 }
 
+/** Failed rows with one reason, in the order of the file. */
+export function listByReason(tx: Tx, query: KeysetQuery & { errorCode: string }): Promise<GridRow[]> {
+  return tx.rows<GridRow>(sql`
+    select ${columns(query)}
+      from job_items i
+     where i.tenant_id = ${query.tenantId}
+       and i.job_id = ${query.jobId}
+       and i.status in ('ERROR', 'NOT_FOUND')
+       and i.error_code = ${query.errorCode}
+       and i.id > ${query.afterId}
+     order by i.id
+     limit ${query.limit}`);
+}
+
 /**
  * The id after which a row of the file and all that follow it lie; for a row beyond the end, that of the last row. Row
  * numbers have no index of their own, because every insert would pay for it. Ids grow with row numbers, so a binary

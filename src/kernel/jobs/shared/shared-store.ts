@@ -48,6 +48,17 @@ export async function deleteHiddenJob(tx: Tx, { tenantId, jobId }: JobId): Promi
   return deleted === 1;
 }
 
+/** For a house that removes a job with everything that belongs to it. False: it has not ended. */
+export async function deleteEndedJob(tx: Tx, { tenantId, jobId }: JobId): Promise<boolean> {
+  const deleted = await tx.run(sql`
+    delete from ingestion_jobs
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}
+       and status in ('success', 'canceled', 'dead_letter')
+       and not cleanup_open`);
+  return deleted === 1;
+}
+
 /** The job is not claimed again before this time has passed. */
 export async function parkJob(tx: Tx, { tenantId, jobId }: JobId, delayMs: number): Promise<void> {
   await tx.run(sql`

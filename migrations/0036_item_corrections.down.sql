@@ -1,0 +1,2 @@
+drop index job_items_by_reason;
+drop table item_corrections;
