@@ -1,5 +1,7 @@
 import { makeCorpus } from '../../test/recall/corpus.ts';
 import { measureRecall, modes, resultsAskedFor } from '../../test/recall/recall.ts';
+import { readCollection } from '../harness/collection.mjs';
+import { collectionModes, indexCollection, judgeMode, judgePeer } from '../harness/collection-sluice.mjs';
 import { format } from '../harness/figures.mjs';
 import { addDocuments, createKb, runKb, search } from '../harness/knowledge-sluice.mjs';
 import { startServe } from '../harness/sluice.mjs';
@@ -27,7 +29,7 @@ whose answer is the first result, or among the first five. The corpus is in
 [test/recall](../../test/recall); \`npm test\` holds the hybrid search to it.`,
   size: 300,
   metrics: metrics.map(({ key, title }) => ({ key, title: `${title}, %`, better: 'more' })),
-  async open({ server, size }) {
+  async open({ server, size, collections }) {
     const corpus = makeCorpus(size);
     const database = await server.sluiceDatabase();
     const serve = await startServe({
@@ -35,7 +37,10 @@ whose answer is the first result, or among the first five. The corpus is in
       hasWorker: true,
       settings: { RATE_LIMIT_PER_MINUTE: '100000', TENANT_REQUESTS_PER_MINUTE: '100000' },
     });
+    const judged = [];
+    for (const folder of collections) judged.push(await judgeCollection({ serve, database, folder }));
     return {
+      describe: () => describeCollections(judged),
       contenders: modes.map((mode) => ({
         label: label(mode),
         measure: () => measure({ database, serve, corpus, mode }),
@@ -44,14 +49,18 @@ whose answer is the first result, or among the first five. The corpus is in
     };
   },
   targets: [
-    ...['question', 'keyword'].map((kind) => ({
-      text: `hybrid: 80 % of the ${kind}s first, 95 % among five`,
+    ...[
+      { kind: 'question', least: [90, 98] },
+      { kind: 'paraphrase', least: [75, 93] },
+      { kind: 'keyword', least: [90, 98] },
+    ].map(({ kind, least }) => ({
+      text: `hybrid: ${least[0]} % of the ${kind}s first, ${least[1]} % among five`,
       judge(figureOf) {
         const [first, amongFive] = [`${kind}First`, `${kind}AmongFive`].map((key) =>
           figureOf(label('hybrid'), key),
         );
         return {
-          reached: first >= 80 && amongFive >= 95,
+          reached: first >= least[0] && amongFive >= least[1],
           figure: `${format(first)} %, ${format(amongFive)} %`,
         };
       },
@@ -67,6 +76,30 @@ whose answer is the first result, or among the first five. The corpus is in
     },
   ],
 };
+
+async function judgeCollection({ serve, database, folder }) {
+  const collection = await readCollection(folder);
+  const { kbId, passages } = await indexCollection({ serve, database, collection });
+  const rows = [];
+  for (const mode of collectionModes) {
+    rows.push({ label: label(mode), ...(await judgeMode({ serve, collection, kbId, mode })) });
+  }
+  rows.push({ label: 'MiniSearch, BM25', ...(await judgePeer({ database, collection, kbId })) });
+  return { collection, passages, rows };
+}
+
+/** Lines of the page. Not held to a target: the collections are not part of the repository. */
+function describeCollections(judged) {
+  return judged.flatMap(({ collection: { name, documents, queries }, passages, rows }) => [
+    '',
+    `Published collection ${name}: ${documents.length} documents in ${passages} passages, ${queries.length} questions.`,
+    'The best passage of a document counts. MiniSearch ranks the same passages.',
+    '',
+    '| | nDCG@10 | recall@10 |',
+    '| --- | ---: | ---: |',
+    ...rows.map(({ label: who, ndcg, recall }) => `| ${who} | ${ndcg.toFixed(3)} | ${recall.toFixed(3)} |`),
+  ]);
+}
 
 /** A new knowledge base each time: the order in which chunks come in must not matter. */
 async function measure({ database, serve, corpus, mode }) {

@@ -29,6 +29,8 @@ export const usage = `npm run bench -- [names…] [options]
   --rounds <n>  how often each contender is measured, in turns with the others (default 5; held 1)
   --size <n>    rows, jobs, seconds (held) or repetitions instead of the benchmark's own number; a run with another
                 size or with fewer rounds than the default is a trial and leaves the published pages alone
+  --collection <folder>
+                recall only: also measure the searches on this published test collection; may be given again
   --sweep       try the settings of contenders first, and record the best ones in bench/settings.json
   --strict      exit with code 1 when a target is not reached
   --no-build    measure dist/ as it is`;
@@ -39,6 +41,7 @@ export function parseArguments(given) {
     names: [],
     rounds: null,
     size: null,
+    collections: [],
     sweep: false,
     strict: false,
     build: true,
@@ -49,6 +52,7 @@ export function parseArguments(given) {
     const word = rest.shift();
     if (word === '--rounds') options.rounds = wholeNumber(word, rest.shift());
     else if (word === '--size') options.size = wholeNumber(word, rest.shift());
+    else if (word === '--collection') options.collections.push(folder(word, rest.shift()));
     else if (word === '--sweep') options.sweep = true;
     else if (word === '--strict') options.strict = true;
     else if (word === '--no-build') options.build = false;
@@ -64,6 +68,11 @@ function wholeNumber(flag, text) {
   const number = Number(text);
   if (text !== undefined && Number.isInteger(number) && number >= 1 && number <= 100_000_000) return number;
   throw usageError(`${flag} is "${text ?? ''}". Allowed: a whole number from 1 to 100000000.`);
+}
+
+function folder(flag, text) {
+  if (text !== undefined && !text.startsWith('--')) return text;
+  throw usageError(`${flag} needs the folder of a collection.`);
 }
 
 function usageError(message) {

@@ -49,7 +49,7 @@ async function runBench(bench, options) {
   const startedAt = new Date();
   const server = bench.isEmbedded ? null : await startServer(bench.serverSettings);
   try {
-    const context = { server, size, rounds };
+    const context = { server, size, rounds, collections: options.collections };
     if (options.sweep && bench.sweeps) await sweep(bench, context);
     const settings = await readSettings();
     const opened = await bench.open({ ...context, settings });

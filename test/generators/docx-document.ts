@@ -9,6 +9,7 @@ export interface DocxSpec {
   styles?: string;
   numbering?: string;
   footnotes?: string;
+  endnotes?: string;
   /** Further parts, or others in place of those that belong to it. */
   parts?: Record<string, string>;
 }
@@ -23,6 +24,7 @@ export function docxDocument(spec: DocxSpec): Buffer {
   if (spec.styles !== undefined) parts['word/styles.xml'] = part('styles', spec.styles);
   if (spec.numbering !== undefined) parts['word/numbering.xml'] = part('numbering', spec.numbering);
   if (spec.footnotes !== undefined) parts['word/footnotes.xml'] = part('footnotes', spec.footnotes);
+  if (spec.endnotes !== undefined) parts['word/endnotes.xml'] = part('endnotes', spec.endnotes);
   if (spec.title !== undefined) {
     const title = `<dc:title xmlns:dc="http://purl.org/dc/elements/1.1/">${spec.title}</dc:title>`;
     parts['docProps/core.xml'] = `<?xml version="1.0"?><cp:coreProperties>${title}</cp:coreProperties>`;

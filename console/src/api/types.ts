@@ -792,6 +792,8 @@ export interface KnowledgeRun {
   stalled: boolean;
   /** The run waits until then: its embedder is throttling or down, or the next attempt is not due yet */
   waiting_until: string | null;
+  /** Why the run waits for its embedder; null if it does not */
+  waiting_reason: string | null;
   /** Number of documents that the sources are known to have; 0 if unknown */
   docs_expected: number;
   docs_per_second: number;

@@ -161,6 +161,7 @@ export const runReply = z
       .describe(
         'The run waits until then: its embedder is throttling or down, or the next attempt is not due yet',
       ),
+    waiting_reason: z.string().nullable().describe('Why the run waits for its embedder; null if it does not'),
     docs_expected: z.int().describe('Number of documents that the sources are known to have; 0 if unknown'),
     docs_per_second: z.number(),
     chunks_per_second: z.number(),

@@ -73,8 +73,9 @@ function RunState({ run }: { run: KnowledgeRun }) {
       ) : null}
       {run.waiting_until === null ? null : (
         <p>
-          It waits for its embedder, or for its next try, until{' '}
-          <span className="num">{new Date(run.waiting_until).toLocaleTimeString()}</span>.
+          {run.waiting_reason === null ? 'It waits for its next try' : 'It waits for its embedder'} until{' '}
+          <span className="num">{new Date(run.waiting_until).toLocaleTimeString()}</span>.{' '}
+          {run.waiting_reason}
         </p>
       )}
       {run.last_error === null ? null : (

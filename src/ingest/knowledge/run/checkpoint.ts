@@ -26,6 +26,8 @@ export interface RunCheckpoint {
   docs_expected: number | null;
   /** Tokens spent when the budget was last used up; resuming grants the budget again from there. */
   budget_from: number;
+  /** Why the run waits for its embedder; it means something only while the run waits. */
+  waiting: string | null;
 }
 
 export interface RunTarget {
@@ -74,6 +76,7 @@ const start: RunCheckpoint = {
   active_ms: 0,
   docs_expected: null,
   budget_from: 0,
+  waiting: null,
 };
 
 const noCounters = Object.fromEntries(counterNames.map((name) => [name, 0])) as KnowledgeCounters;

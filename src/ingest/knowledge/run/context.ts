@@ -9,6 +9,7 @@ import type { RunCheckpoint, RunTarget } from './checkpoint.ts';
 import type { KnowledgeWorkerDeps } from './deps.ts';
 import type { Gate } from './gate.ts';
 import type { GroupSize } from './steps/group-size.ts';
+import type { TaskRecord } from './workflow.ts';
 
 /** A run as the slices of this process see it. `checkpoint` and `counters` are as of the last commit. */
 export interface RunContext {
@@ -93,4 +94,12 @@ export interface EmbeddedGroup {
   /** By content hash: why the embedder refused a chunk. */
   refused: Map<string, { code: string; message: string }>;
   tokens: number;
+}
+
+/** Where a run is, for lines of the log: after its last commit. */
+export function placeOf(
+  { checkpoint }: RunContext,
+  step: TaskRecord['step'],
+): Required<Omit<TaskRecord, 'job_id' | 'kb_id'>> {
+  return { step, batch: checkpoint.last_batch_id, chunk: checkpoint.document?.next_chunk ?? 0 };
 }

@@ -1,8 +1,8 @@
 import { pauseJob } from '../../../kernel/jobs/store.ts';
 import type { Slice, SliceResult } from '../../../kernel/jobs/types.ts';
 import { isSluiceError, type SluiceError } from '../../../lib/errors.ts';
-import { checkpointOf } from './checkpoint.ts';
-import type { EmbeddedGroup, Group, RunContext, SliceContext } from './context.ts';
+import { checkpointOf, stateOf } from './checkpoint.ts';
+import { type EmbeddedGroup, type Group, placeOf, type RunContext, type SliceContext } from './context.ts';
 import type { KnowledgeWorkerDeps } from './deps.ts';
 import { Gate } from './gate.ts';
 import { openRun } from './open-run.ts';
@@ -17,7 +17,7 @@ import { loadBatches } from './steps/loading.ts';
 import { endReference, isWholeReference } from './steps/reference-end.ts';
 import { sweepOn } from './steps/sweep.ts';
 import { saveReason } from './store.ts';
-import { joinSteps, mapped, splitBefore, type TaskRecord, workflow } from './workflow.ts';
+import { joinSteps, mapped, splitBefore, workflow } from './workflow.ts';
 
 export interface OrchestratorDeps extends KnowledgeWorkerDeps {
   stash: RunStash;
@@ -38,7 +38,7 @@ type Advance =
   /** All that a reference has is embedded, and not committed yet. */
   | { type: 'reference'; embedded: EmbeddedGroup }
   | { type: 'more' }
-  | { type: 'wait'; delayMs: number }
+  | { type: 'wait'; delayMs: number; reason: string }
   | { type: 'budget'; reason: SluiceError };
 
 /** One slice of a run: load, chunk, embed and index until the gate closes. When everything is indexed, sweep. */
@@ -51,14 +51,17 @@ export async function advanceRun(deps: OrchestratorDeps, slice: Slice): Promise<
   try {
     const isLoading = prepared.run.checkpoint.stage === 'load';
     const advance: Advance = isLoading ? await load(deps, context, prepared) : { type: 'loaded' };
-    context.logger.info({ ...ratesOf(context), state: advance.type }, 'a slice of a run ended');
+    context.logger.info(
+      { ...placeOf(context.run, workflow.first), ...ratesOf(context), state: advance.type },
+      'a slice of a run ended',
+    );
     if (advance.type === 'more') {
       isKept = !slice.shouldYield() && !context.gate.isPaused;
       if (isKept) deps.stash.put(prepared);
       return goOn;
     }
     if (advance.type === 'reference') return endReference(context, advance.embedded);
-    if (advance.type === 'wait') return { outcome: advance };
+    if (advance.type === 'wait') return waitFor(context, advance);
     if (advance.type === 'budget') return await rest(context, advance.reason);
     return await sweepOn(context);
   } finally {
@@ -87,12 +90,12 @@ async function* nothing(): AsyncGenerator<never> {}
 
 function contextOf(run: RunContext, slice: Slice): SliceContext {
   const { jobId, correlationId } = slice.job;
-  const task: TaskRecord = { job_id: jobId, kb_id: run.key.kbId, step: workflow.first };
   return {
     run,
     slice,
     gate: new Gate(slice, { sliceMs: run.deps.sliceMs }),
-    logger: run.deps.logger.child({ ...task, correlation_id: correlationId }),
+    // Each line adds its own step, batch and chunk: a key that a child repeats would be in the line twice.
+    logger: run.deps.logger.child({ job_id: jobId, kb_id: run.key.kbId, correlation_id: correlationId }),
     startedAtMs: performance.now(),
     activeBeforeMs: run.checkpoint.active_ms,
   };
@@ -119,8 +122,11 @@ async function load(
   } catch (error) {
     slice.signal.throwIfAborted();
     if (error instanceof ProviderWait) {
-      context.logger.warn({ err: error, delay_ms: error.delayMs }, 'a run waits for its embedder');
-      return { type: 'wait', delayMs: error.delayMs };
+      context.logger.warn(
+        { ...placeOf(context.run, 'embed'), err: error, delay_ms: error.delayMs },
+        'a run waits for its embedder',
+      );
+      return { type: 'wait', delayMs: error.delayMs, reason: error.message };
     }
     if (error instanceof Yielded) return { type: 'more' };
     if (isSluiceError(error) && error.code === 'budget_exhausted') return { type: 'budget', reason: error };
@@ -165,6 +171,16 @@ async function indexGroup(
     current = await embedding.embedAgain(current, lost);
   }
   throw new Error(`Other runs have deleted chunks of one group more than ${maxLosses} times`);
+}
+
+/** Stores why the run waits, so that its status says so; the reason counts while the run waits. */
+function waitFor(
+  { run }: SliceContext,
+  { delayMs, reason }: { delayMs: number; reason: string },
+): SliceResult {
+  run.checkpoint = { ...run.checkpoint, waiting: reason };
+  const { checkpoint } = stateOf(run.checkpoint, run.counters);
+  return { outcome: { type: 'wait', delayMs }, checkpoint };
 }
 
 /** Pauses the job because its budget is used up, and stores the reason. */

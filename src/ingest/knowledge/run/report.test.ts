@@ -106,6 +106,9 @@ test('a run that rests says until when, and one that is at work, paused or over 
   expect(report({ runAt: later, leasedBy: null }).waitingUntil).toEqual(later);
   expect(report({ runAt: later, leasedBy: null, status: 'failed' }).waitingUntil).toEqual(later);
   expect(report({ runAt: later, leasedBy: 'somebody' }).waitingUntil).toBeNull();
+  const checkpoint = { waiting: 'The embedder is down' };
+  expect(report({ runAt: later, leasedBy: null, checkpoint }).waitingReason).toBe('The embedder is down');
+  expect(report({ runAt: later, leasedBy: 'somebody', checkpoint }).waitingReason).toBeNull();
   expect(report({ runAt: secondsAgo(1), leasedBy: null }).waitingUntil).toBeNull();
   for (const status of ['paused', 'success', 'dead_letter'] as const) {
     expect(report({ runAt: later, leasedBy: null, status }).waitingUntil).toBeNull();

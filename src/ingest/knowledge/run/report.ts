@@ -16,6 +16,8 @@ export interface RunReport {
   isStalled: boolean;
   /** The run waits until then: its embedder throttles or is down, or the next attempt is not due yet. */
   waitingUntil: Date | null;
+  /** Why it waits for its embedder; null if it does not. */
+  waitingReason: string | null;
   docsExpected: number;
   docsPerSecond: number;
   chunksPerSecond: number;
@@ -69,6 +71,7 @@ export function reportRun(
     heartbeatAgeSeconds: job?.heartbeatAt ? round(secondsBetween(job.heartbeatAt, now)) : null,
     isStalled: isStalled(job, now),
     waitingUntil: waitsAt(job, now) ? (job?.runAt ?? null) : null,
+    waitingReason: waitsAt(job, now) ? checkpoint.waiting : null,
     docsExpected,
     docsPerSecond,
     chunksPerSecond: perSecond(counters.chunks_seen),

@@ -173,12 +173,16 @@ test('pausing parks the run without a lease, and resuming goes on from the check
     if (isPaused) return;
     isPaused = true;
     await runs.pause(job);
+    // The worker has read the answer to a heartbeat when it sends the next one.
+    const heard = new Set<string>();
     await eventually(async () => {
-      const [row] = await database.owner<{ age: number }>(
-        `select extract(epoch from heartbeat_at - updated_at) as age from ingestion_jobs where job_id = $1`,
+      const [row] = await database.owner<{ age: number; at: string }>(
+        `select extract(epoch from heartbeat_at - updated_at) as age, heartbeat_at::text as at
+           from ingestion_jobs where job_id = $1`,
         [job.jobId],
       );
-      return signal.aborted || Number(row?.age) > 0.05;
+      if (Number(row?.age) > 0.05) heard.add(row?.at ?? '');
+      return signal.aborted || heard.size > 1;
     }, 'the worker has heard of it');
   };
   await kernel.cycle({ budgetMs, tenantId: kb.tenantId });

@@ -19,8 +19,8 @@ export interface Ranked extends Candidate {
  * large share counts more: a search for `KX-4410` wants just that. Chosen on a published collection and on pairs of
  * our own (docs/decisions/0012-local-embedder.md).
  */
-const small = { share: 0.2, weight: 0.5 };
-const large = { share: 0.5, weight: 0.2 };
+const small = { share: 0.19, weight: 0.5 };
+const large = { share: 0.5, weight: 0.1 };
 
 export function fuse(candidates: readonly Candidate[]): Ranked[] {
   return rank(candidates, (candidate) => (candidate.similarity ?? 0) + wordScore(candidate));

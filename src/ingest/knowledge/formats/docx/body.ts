@@ -23,6 +23,8 @@ const skipped = new Set(['Fallback', 'del', 'moveFrom']);
 export class DocxBody implements XmlEvents {
   /** The text of the first paragraph with the title style. */
   title: string | null = null;
+  /** How many other files are embedded as a part of the text. */
+  embedded = 0;
   readonly #writer: MarkdownWriter;
   readonly #styles: DocxStyles;
   readonly #numbering: DocxNumbering;
@@ -43,6 +45,7 @@ export class DocxBody implements XmlEvents {
       this.#skipDepth += 1;
       return;
     }
+    if (name === 'altChunk') this.embedded += 1;
     if (name === 'p') this.#paragraphs.push(newParagraph());
     else if (name === 't') this.#isText = true;
     else if (name === 'tbl') this.#beginTable();

@@ -77,6 +77,17 @@ describe('a Word document', () => {
     expect(await textOf({ body })).toBe('kept added\nbelow new');
   });
 
+  test('keeps its endnotes, and says that embedded documents were left out', async () => {
+    const body = `${paragraph('Text.')}<w:altChunk r:id="rId9"/>`;
+    const endnotes = `<w:endnote>${paragraph('A note at the end.')}</w:endnote>`;
+    const result = await read(docxDocument({ body, endnotes }));
+    expect(result).toMatchObject({
+      kind: 'text',
+      text: 'Text.\n\nA note at the end.',
+      notes: [expect.stringContaining('An embedded document was left out')],
+    });
+  });
+
   test('keeps its footnotes, text boxes and tables in tables', async () => {
     const inner = `<w:pict><w:txbxContent>${paragraph('inside')}</w:txbxContent></w:pict>`;
     const box = `<w:p><w:r><w:t>outside</w:t>${inner}</w:r></w:p>`;

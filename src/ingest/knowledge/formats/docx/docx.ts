@@ -6,7 +6,7 @@ import type { Converted, ConvertOptions, DocumentLimits } from '../types.ts';
 import { DocxBody } from './body.ts';
 import { DocxNumbering, DocxStyles } from './styles.ts';
 
-/** Converts headings (by style), lists and tables to Markdown, then the footnotes. Only text parts are decompressed. */
+/** Converts headings (by style), lists, tables, then foot- and endnotes to Markdown. Only text parts are unpacked. */
 export async function readDocx(bytes: Buffer, options: ConvertOptions): Promise<Converted> {
   const archive = await openDocxArchive(bytes, options.limits);
   try {
@@ -21,11 +21,20 @@ export async function readDocx(bytes: Buffer, options: ConvertOptions): Promise<
     const body = new DocxBody({ writer, styles, numbering });
     if (!(await read(main, body)))
       throw documentErrors.raise.docx_is_broken(`The document has no part ${main}`);
-    await read(`${folder}footnotes.xml`, new DocxBody({ writer, styles, numbering }));
-    return { title: (await findTitle(read)) ?? body.title, text: writer.toString(), notes: [] };
+    for (const part of ['footnotes', 'endnotes']) {
+      await read(`${folder}${part}.xml`, new DocxBody({ writer, styles, numbering }));
+    }
+    const title = (await findTitle(read)) ?? body.title;
+    return { title, text: writer.toString(), notes: notesOn(body) };
   } finally {
     archive.close();
   }
+}
+
+function notesOn({ embedded }: DocxBody): string[] {
+  if (embedded === 0) return [];
+  const what = embedded === 1 ? 'An embedded document was' : `${embedded} embedded documents were`;
+  return [`${what} left out (altChunk): open the file in Word and save it again to include its text.`];
 }
 
 type ReadPart = (part: string, events: XmlEvents) => Promise<boolean>;

@@ -16,6 +16,21 @@ async function textOf(
 
 const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at}`).join(' ');
 
+describe('a page without a main text', () => {
+  test('is read whole, and says so', async () => {
+    const links = Array.from({ length: 60 }, (_, at) => `<li><a href="/${at}">Product number ${at}</a></li>`);
+    const page = (body: string) =>
+      `<!doctype html><html><head><title>Shop</title></head><body>${body}</body></html>`;
+    // Too deep for the search for the main text.
+    const deep = `${'<div>'.repeat(120)}<ul>${links.join('')}</ul>${'</div>'.repeat(120)}`;
+    const { text, notes } = await textOf(page(deep));
+    expect(text).toContain('Product number 59');
+    expect(notes).toEqual([expect.stringContaining('The main text of the page was not found')]);
+    const article = await textOf(page(`<main><h1>Gates</h1><p>${words(300)}</p></main>`));
+    expect(article.notes).toEqual([]);
+  });
+});
+
 describe('a piece of HTML', () => {
   test('keeps headings, lists, tables, code and quotations', async () => {
     const { text } = await textOf(`

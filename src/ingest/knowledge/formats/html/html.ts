@@ -16,7 +16,10 @@ export function readHtml(bytes: Buffer, options: ConvertOptions): Converted {
   const html = decodeText(bytes, { declared, notes });
   options.onProgress();
   try {
-    return { ...convert(html, options), notes };
+    const { isWhole, ...converted } = convert(html, options);
+    if (isWhole)
+      notes.push('The main text of the page was not found; the whole page was read, menus included.');
+    return { ...converted, notes };
   } catch (error) {
     // Elements that are nested thousands deep exhaust the stack.
     if (!(error instanceof RangeError)) throw error;
@@ -26,7 +29,8 @@ export function readHtml(bytes: Buffer, options: ConvertOptions): Converted {
   }
 }
 
-function convert(html: string, options: ConvertOptions): Omit<Converted, 'notes'> {
+/** `isWhole`: a page of which no part stands out as its main text. */
+function convert(html: string, options: ConvertOptions): Omit<Converted, 'notes'> & { isWhole: boolean } {
   const { limits, onProgress } = options;
   const document = parse(html);
   const title = titleOf(document);
@@ -35,8 +39,10 @@ function convert(html: string, options: ConvertOptions): Omit<Converted, 'notes'
   onProgress();
   // Readability changes the document, so everything else is read first.
   const main = isPage(html) ? findMainText(document, { options, wholeUnits: whole.length }) : null;
-  const text = main ?? (isMostOf(whole, marked) ? marked : whole);
-  return { title: title ?? firstHeading(text), text: withTitle(text, title) };
+  const isMarked = isMostOf(whole, marked);
+  const text = main ?? (isMarked ? marked : whole);
+  const isWhole = isPage(html) && main === null && !isMarked && whole.length >= fewUnits;
+  return { title: title ?? firstHeading(text), text: withTitle(text, title), isWhole };
 }
 
 function write(element: HtmlElement | null, maxUnits: number): string {

@@ -97,6 +97,10 @@ describe('a PDF document that cannot be read', () => {
     expect(await codeOf(pdfDocument({ pages: lines, isEncrypted: true }))).toBe('pdf_is_encrypted');
     expect(await codeOf(Buffer.from('%PDF-1.7\nnothing of a document'))).toBe('pdf_is_broken');
     expect(await codeOf(pdfDocument({ pages: [[], []] }))).toBe('pdf_has_no_text');
+    const blank = await read(pdfDocument({ pages: [[]] }));
+    expect(blank).toMatchObject({ message: expect.not.stringContaining('scan') });
+    const scan = await read(pdfDocument({ pages: [[]], title: 'x /Subtype /Image' }));
+    expect(scan).toMatchObject({ message: expect.stringContaining('probably a scan') });
   });
 
   test('because a page decompresses too far does not use the memory for it', async () => {

@@ -15,9 +15,11 @@ let loaded: Promise<{ reader: PdfReader; guard: AllocationGuard }> | undefined;
 export async function readPdf(bytes: Buffer, options: ConvertOptions): Promise<Converted> {
   loaded ??= load();
   const { reader, guard } = await loaded;
+  // The reader takes the bytes over.
+  const isScan = hasImages(bytes);
   const document = await open(reader, bytes, { ...options, guard });
   try {
-    return await readPages(document, { ...options, guard });
+    return await readPages(document, { ...options, guard, hasImages: () => isScan });
   } finally {
     await document.destroy();
   }
@@ -56,7 +58,10 @@ interface PageOptions extends ConvertOptions {
   guard: AllocationGuard;
 }
 
-async function readPages(document: PdfDocument, options: PageOptions): Promise<Converted> {
+async function readPages(
+  document: PdfDocument,
+  options: PageOptions & { hasImages(): boolean },
+): Promise<Converted> {
   const writer = new MarkdownWriter({ maxUnits: options.limits.maxTextUnits });
   const bodySize = new BodySize();
   const broken: number[] = [];
@@ -70,7 +75,7 @@ async function readPages(document: PdfDocument, options: PageOptions): Promise<C
     else writePage(items, { writer, bodySize });
     if (page % pagesPerCleaning === 0) await document.cleanup();
   }
-  return finish(document, { writer, broken });
+  return finish(document, { writer, broken, isScan: writer.isEmpty() && options.hasImages() });
 }
 
 function unfoldsTooFar(what: string, maxBytes: number) {
@@ -109,20 +114,53 @@ function writePage(items: PdfItem[], into: { writer: MarkdownWriter; bodySize: B
 
 async function finish(
   document: PdfDocument,
-  { writer, broken }: { writer: MarkdownWriter; broken: number[] },
+  { writer, broken, isScan }: { writer: MarkdownWriter; broken: number[]; isScan: boolean },
 ): Promise<Converted> {
   const pages = document.numPages;
   if (broken.length > pages / 2) {
     throw documentErrors.raise.pdf_is_broken(`${broken.length} of ${pages} pages cannot be read`);
   }
+  writeFields(await fieldsOf(document), writer);
   if (writer.isEmpty()) {
     throw documentErrors.raise.pdf_has_no_text(
-      `None of the ${pages} pages has text; the document is probably a scan`,
+      isScan
+        ? `None of the ${pages} pages has text, and there are images: the document is probably a scan`
+        : `None of the ${pages} pages has text or images`,
     );
   }
   const named = broken.slice(0, 20).join(', ');
   const notes = broken.length > 0 ? [`Pages that cannot be read were left out: ${named}.`] : [];
   return { title: await titleOf(document), text: writer.toString(), notes };
+}
+
+interface Field {
+  name: string;
+  value: string;
+}
+
+const maxFields = 10_000;
+
+/** What was filled into a form; its own text is that of the pages. */
+async function fieldsOf(document: PdfDocument): Promise<Field[]> {
+  try {
+    const byName = (await document.getFieldObjects()) as Record<string, { value?: unknown }[]> | null;
+    const fields = Object.entries(byName ?? {}).map(([name, parts]) => {
+      const values = parts.map(({ value }) => value).filter((value) => typeof value === 'string');
+      return { name, value: [...new Set(values)].join(' ').trim() };
+    });
+    return fields.filter(({ value }) => value !== '' && value !== 'Off').slice(0, maxFields);
+  } catch {
+    return [];
+  }
+}
+
+function writeFields(fields: readonly Field[], writer: MarkdownWriter): void {
+  for (const { name, value } of fields) writer.listItem(`${name}: ${value}`, { depth: 0, number: null });
+}
+
+/** The dictionaries of images are never compressed. Looking at pages instead would mean decoding their images. */
+function hasImages(bytes: Buffer): boolean {
+  return ['/Subtype /Image', '/Subtype/Image'].some((dictionary) => bytes.includes(dictionary, 0, 'latin1'));
 }
 
 /** Many programs write the file name into the title; such titles are ignored. */

@@ -220,7 +220,10 @@ test('a provider that goes away, comes back ill and gets well costs a run of one
   };
   const waiting = { status: 'running', retry_count: 0, error_code: null };
   try {
-    expect(await goOn(), 'connections are refused').toMatchObject(waiting);
+    expect(await goOn(), 'connections are refused').toMatchObject({
+      ...waiting,
+      checkpoint: { waiting: expect.stringContaining('is down') },
+    });
     expect(back.calls).toEqual([]);
     real = here.real;
     back.onCall = () => 503;

@@ -25,7 +25,7 @@ import {
   type RunCheckpoint,
   stateOf,
 } from '../checkpoint.ts';
-import type { EmbeddedGroup, Group, GroupPart, SliceContext } from '../context.ts';
+import { type EmbeddedGroup, type Group, type GroupPart, placeOf, type SliceContext } from '../context.ts';
 import { holdGeneration } from '../generations.ts';
 import { chunksOf } from './embed-step.ts';
 
@@ -71,6 +71,9 @@ async function commit(context: SliceContext, embedded: EmbeddedGroup): Promise<v
   );
   run.checkpoint = progress.checkpoint;
   run.counters = progress.counters;
+  for (const { uri, title, reason } of embedded.group.empty) {
+    context.logger.warn({ ...placeOf(run, 'index'), uri, title, reason }, 'a document has no text');
+  }
   gate.noteCommit();
   if (progress.isPaused) gate.pause();
   run.deps.metrics.committed(before, progress.counters, run.embedder.provider);
@@ -110,6 +113,7 @@ export class GroupCommit {
     this.#checkpoint = {
       ...this.#checkpoint,
       step: this.#checkpoint.step + 1,
+      waiting: null,
       active_ms: this.#activeMs(),
     };
     return { checkpoint: this.#checkpoint, counters: this.#counters, documentIds: this.#documentIds };

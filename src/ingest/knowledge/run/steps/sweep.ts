@@ -7,7 +7,7 @@ import { batchSize, dropRevisions, dropSomeLinks, dropSomeOf } from '../../index
 import { adoptDocuments, deleteGone } from '../../index/visit-store.ts';
 import type { GenerationKey } from '../../types.ts';
 import { addCounts, checkpointOf, countersOf, stateOf } from '../checkpoint.ts';
-import type { SliceContext } from '../context.ts';
+import { placeOf, type SliceContext } from '../context.ts';
 import { assertReplaceable, holdGeneration, switchOver } from '../generations.ts';
 import { findPredecessor, listBusyJobs } from '../store.ts';
 
@@ -39,7 +39,7 @@ export async function sweepOn(context: SliceContext): Promise<SliceResult> {
     }
   }
   const { generation } = run.key;
-  context.logger.info({ step: 'sweep', generation, counters: run.counters }, 'a run is complete');
+  context.logger.info({ ...placeOf(run, 'sweep'), generation, counters: run.counters }, 'a run is complete');
   return { outcome: { type: 'done', result: { kb_id: run.key.kbId, generation } } };
 }
 
