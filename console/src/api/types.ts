@@ -724,8 +724,6 @@ export interface KnowledgePlan {
 
 export interface KnowledgeResults {
   results: {
-    text: string;
-    score: number;
     document: {
       document_id: string;
       uri: string;
@@ -734,6 +732,19 @@ export interface KnowledgeResults {
     heading_path: string[];
     start: number;
     end: number;
+    text: string;
+    score: number;
+    /** Other places with the same text, at most 20; absent if there are none */
+    also_in?: {
+      document: {
+        document_id: string;
+        uri: string;
+        title: string;
+      };
+      heading_path: string[];
+      start: number;
+      end: number;
+    }[];
     /** How the score came about; only if the request has `explain` */
     explanation?: {
       /** Cosine of the vectors of passage and query */

@@ -195,13 +195,20 @@ export function renderStarted(job: Job): z.output<typeof startedRunReply> {
   return { job_id: job.jobId, kb_id: job.subjectId, status: statusOf(job) };
 }
 
-const found = z.object({
-  text: z.string(),
-  score: z.number(),
+const foundPlace = z.object({
   document: z.object({ document_id: z.uuid(), uri: z.string(), title: z.string() }),
   heading_path: z.array(z.string()),
   start: z.int(),
   end: z.int(),
+});
+
+const found = foundPlace.extend({
+  text: z.string(),
+  score: z.number(),
+  also_in: z
+    .array(foundPlace)
+    .optional()
+    .describe('Other places with the same text, at most 20; absent if there are none'),
   explanation: z
     .object({
       similarity: z.number().nullable().describe('Cosine of the vectors of passage and query'),

@@ -119,6 +119,9 @@ function Result({ result, query }: { result: KnowledgeResults['results'][number]
       <p className="kb-text">
         <Marked text={text} query={query} />
       </p>
+      {result.also_in === undefined ? null : (
+        <p className="dim small">Also in {result.also_in.map((place) => place.document.title).join(', ')}</p>
+      )}
     </li>
   );
 }

@@ -2,7 +2,7 @@ import type { Tx } from '../../../lib/postgres/db.ts';
 import type { GenerationKey } from '../types.ts';
 import { type Ranked, wordScore } from './fusion.ts';
 import { parseQuestion } from './question.ts';
-import { type FoundChunk, listFoundChunks, listWordMatches } from './store.ts';
+import { type FoundChunk, type FoundPlace, listFoundChunks, listWordMatches } from './store.ts';
 
 /** A result as the API returns it. */
 export interface SearchResult {
@@ -14,6 +14,8 @@ export interface SearchResult {
   /** Position in the text of the document; the end is exclusive. */
   start: number;
   end: number;
+  /** Other places with the same text; absent if there are none. */
+  also_in?: FoundPlace[];
   explanation?: Explanation;
 }
 
@@ -62,6 +64,7 @@ export async function describe(
     heading_path: chunk.headingPath,
     start: chunk.startAt,
     end: chunk.endAt,
+    ...(chunk.alsoIn.length > 0 ? { also_in: chunk.alsoIn } : {}),
     ...(explanations ? { explanation: explanations.get(chunk.chunkId) } : {}),
   }));
 }

@@ -176,13 +176,22 @@ describe('a search', () => {
 });
 
 describe('what is found', () => {
-  test('is one result for a text that two documents have: the first of them', async () => {
+  test('is one result for a text that two documents have: the first of them, with the other place', async () => {
     const space = await newSpace(arranged, 4);
     const first = await addDocument(space, { title: 'first' }, [{ text: 'A shared car.' }]);
     await addDocument(space, { title: 'second' }, [{ text: 'Own bread.' }, { text: 'A shared car.' }]);
     const found = await search(space, { query: 'car', limit: 1 });
     expect(found.map(({ document }) => document.document_id)).toEqual([first]);
-    expect(await search(space, { query: 'car' })).toHaveLength(2);
+    expect(found[0]?.also_in).toEqual([
+      {
+        document: { document_id: expect.any(String), uri: 'file:second', title: 'second' },
+        heading_path: [],
+        start: 0,
+        end: 13,
+      },
+    ]);
+    const all = await search(space, { query: 'car' });
+    expect(all.map(({ also_in }) => also_in?.length ?? 0)).toEqual([1, 0]);
   });
 
   test('belongs to current documents: text that is being added or removed is skipped', async () => {

@@ -30,6 +30,16 @@ export interface FoundChunk {
   headingPath: string[];
   startAt: number;
   endAt: number;
+  /** Other places with the same text, at most 20. */
+  alsoIn: FoundPlace[];
+}
+
+/** As the API returns it. */
+export interface FoundPlace {
+  document: { document_id: string; uri: string; title: string };
+  heading_path: string[];
+  start: number;
+  end: number;
 }
 
 export function findServingIndex(tx: Tx, { tenantId, kbId }: KbKey): Promise<ServingIndex | null> {
@@ -108,7 +118,7 @@ export function listFoundChunks(
 ): Promise<FoundChunk[]> {
   return tx.rows<FoundChunk>(sql`
     select w.chunk_id as "chunkId", c.text, f.document_id as "documentId", f.uri, f.title,
-           f.heading_path as "headingPath", f.start_at as "startAt", f.end_at as "endAt"
+           f.heading_path as "headingPath", f.start_at as "startAt", f.end_at as "endAt", o.places as "alsoIn"
       from unnest(${chunkIds}::bigint[]) with ordinality as w (chunk_id, place)
      cross join lateral (
            select e.text
@@ -133,5 +143,25 @@ export function listFoundChunks(
               and d.state <> 'gone'
             order by d.created_at, d.document_id, l.ordinal
             limit 1) f
+     cross join lateral (
+           select coalesce(jsonb_agg(jsonb_build_object(
+                    'document', jsonb_build_object('document_id', p.document_id, 'uri', p.uri, 'title', p.title),
+                    'heading_path', p.heading_path, 'start', p.start_at, 'end', p.end_at)
+                    order by p.created_at, p.document_id, p.ordinal), '[]') as places
+             from (select d.document_id, d.uri, d.title, d.created_at, l.heading_path, l.start_at, l.end_at, l.ordinal
+                     from knowledge_links l
+                     join knowledge_documents d
+                       on d.tenant_id = l.tenant_id
+                      and d.kb_id = l.kb_id
+                      and d.document_id = l.document_id
+                      and d.revision = l.revision
+                    where l.tenant_id = ${tenantId}
+                      and l.kb_id = ${kbId}
+                      and l.chunk_id = w.chunk_id
+                      and d.generation = ${generation}
+                      and d.state <> 'gone'
+                    order by d.created_at, d.document_id, l.ordinal
+                   offset 1
+                    limit 20) p) o
      order by w.place`);
 }
