@@ -31,10 +31,10 @@ export async function judgeMode({ serve, collection, kbId, mode }) {
   return { ...judge(collection.queries, ranked), medianMs: tookMs.sort((a, b) => a - b)[tookMs.length >> 1] };
 }
 
-/** The peer gets the passages that Sluice has made. */
+/** The peer gets the passages that Sluice has made, with the titles and headings that Sluice indexes with them. */
 export async function judgePeer({ database, collection, kbId }) {
   const rows = await database.query(
-    `select e.chunk_id::text as id, d.uri, e.text
+    `select e.chunk_id::text as id, d.uri, concat_ws(E'\\n', nullif(e.context, ''), e.text) as text
        from knowledge_documents d
        join knowledge_links l using (tenant_id, kb_id, document_id, revision)
        join embeddings_index e using (tenant_id, kb_id, generation, chunk_id)
