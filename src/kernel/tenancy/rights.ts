@@ -56,7 +56,10 @@ export const rights = {
   'upload.control': { roles: intake, meaning: 'map, promote, cancel and undo uploads' },
   'item.create': { roles: intake, meaning: 'create item jobs' },
   'item.read': { roles: everyone, meaning: 'see items (a member: of their own jobs)' },
-  'item.control': { roles: intake, meaning: 'reprocess, correct and delete items (a member: of their own jobs)' },
+  'item.control': {
+    roles: intake,
+    meaning: 'reprocess, correct and delete items (a member: of their own jobs)',
+  },
   'catalog.read': { roles: everyone, meaning: 'see catalogues and match rows against them' },
   'catalog.manage': { roles: administration, meaning: 'replace and delete catalogues' },
   'knowledge.read': { roles: everyone, meaning: 'see knowledge bases, their documents and runs' },

@@ -9,7 +9,9 @@ import { Icon, type IconName } from '../../parts/icons.tsx';
 import { durationText } from '../../parts/moments.ts';
 import { notifyDone, notifyProblem } from '../../parts/notify.ts';
 import { bytes, count, plural } from '../../parts/number.ts';
+import { useGo } from '../../parts/to.tsx';
 import { type Control, controlJob, controls, controlVerb, isLegal } from '../jobs/job-control.ts';
+import { useFailures } from './failures-panel.tsx';
 import { canRestart, countOf, type ItemJob, itemJobName } from './item-job.ts';
 import { openStatuses } from './item-status.ts';
 import { useReprocess } from './reprocess.ts';
@@ -28,10 +30,14 @@ export function ItemActions({ job }: { job: ItemJob }) {
   const canReprocess = useCan('item.control');
   const reprocess = useReprocess(() => {});
   const canReset = canReprocess && job.failedItems > 0 && canRestart(job);
+  const failures = useFailures(job);
+  // Trying again is the main action only where it can help; otherwise rows have to be corrected first.
+  const canHelp = failures.data?.data.some(({ canRetry }) => canRetry) === true;
   return (
     <>
       {canReset ? (
         <Button
+          variant={canHelp ? 'filled' : 'default'}
           leftSection={<Icon name="retry" size={13} />}
           loading={reprocess.isRunning}
           onClick={() => reprocess.run({ jobId: job.jobId, statuses: ['ERROR', 'NOT_FOUND'] })}
@@ -45,7 +51,34 @@ export function ItemActions({ job }: { job: ItemJob }) {
         <span className="dim small">Your role can read jobs but not control them.</span>
       )}
       <ExportMenu job={job} />
+      {canReprocess ? <DeleteJob job={job} /> : null}
     </>
+  );
+}
+
+/** Only for a job that has ended. */
+function DeleteJob({ job }: { job: ItemJob }) {
+  const go = useGo();
+  const remove = useAction<unknown>({
+    run: () => api.delete('/api/jobs/{job_id}', { path: { job_id: job.jobId } }),
+    done: () => `Deleted ${itemJobName(job)}.`,
+    touches,
+    afterwards: () => go('/items'),
+  });
+  if (!['success', 'canceled', 'dead_letter'].includes(job.status) || job.cleanupOpen) return null;
+  const ask = async () => {
+    const question = {
+      title: `Delete ${itemJobName(job)}?`,
+      consequence: `${plural(job.totalItems, 'row')}, their results and files will be removed for good.`,
+      action: 'Delete job',
+      isDanger: true,
+    };
+    if (await confirm(question)) remove.run();
+  };
+  return (
+    <Button variant="outline" color="red" loading={remove.isRunning} onClick={() => void ask()}>
+      Delete
+    </Button>
   );
 }
 
@@ -119,10 +152,10 @@ function Kickoff({ job }: { job: ItemJob }) {
 /** Downloads the grid as a file and shows how much has arrived. */
 function ExportMenu({ job }: { job: ItemJob }) {
   const [received, setReceived] = useState<number | null>(null);
-  const save = async (format: 'csv' | 'xlsx') => {
+  const save = async (format: ExportFormat, isFull = false) => {
     setReceived(0);
     try {
-      const file = await download(job, { format, onProgress: setReceived });
+      const file = await download(job, { format, isFull, onProgress: setReceived });
       notifyDone(
         `Exported ${plural(job.totalItems, 'row')} as ${format.toUpperCase()} (${bytes(file.size)}).`,
       );
@@ -147,16 +180,27 @@ function ExportMenu({ job }: { job: ItemJob }) {
       <Menu.Dropdown>
         <Menu.Item onClick={() => void save('csv')}>{plural(job.totalItems, 'row')} as CSV</Menu.Item>
         <Menu.Item onClick={() => void save('xlsx')}>{plural(job.totalItems, 'row')} as XLSX</Menu.Item>
+        <Menu.Item onClick={() => void save('parquet')}>{plural(job.totalItems, 'row')} as Parquet</Menu.Item>
+        <Menu.Divider />
+        <Menu.Item onClick={() => void save('csv', true)}>With input and reasons, as CSV</Menu.Item>
+        <Menu.Item onClick={() => void save('xlsx', true)}>With input and reasons, as XLSX</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );
 }
 
+type ExportFormat = 'csv' | 'xlsx' | 'parquet';
+
 async function download(
   { jobId, fileName }: ItemJob,
-  { format, onProgress }: { format: 'csv' | 'xlsx'; onProgress: (received: number) => void },
+  {
+    format,
+    isFull,
+    onProgress,
+  }: { format: ExportFormat; isFull: boolean; onProgress: (received: number) => void },
 ): Promise<Blob> {
-  const url = urlOf('/api/jobs/{job_id}/export', { path: { job_id: jobId }, query: { format } });
+  const more = isFull ? { input: 'true', reasons: 'true' } : {};
+  const url = urlOf('/api/jobs/{job_id}/export', { path: { job_id: jobId }, query: { format, ...more } });
   const response = await fetch(url, { method: 'POST' });
   if (!response.ok || response.body === null) {
     throw new ApiProblem(

@@ -3,6 +3,7 @@ import { api } from '../../api/client.ts';
 import type { Job } from '../../api/types.ts';
 import type { CountPart } from '../../parts/count-parts.ts';
 import { statusLook } from '../../parts/status.ts';
+import type { RowNote } from './file-preview.ts';
 import { type ItemStatus, itemStatuses } from './item-status.ts';
 
 interface Controller {
@@ -28,6 +29,8 @@ export interface ItemJob extends Job {
   failedItems: number;
   counts: Record<ItemStatus, number>;
   controllers: Controllers;
+  /** Absent in answers of older servers. */
+  notes?: RowNote[];
 }
 
 /** Null for a job of another pipeline, or one whose rows are gone. */
@@ -39,6 +42,12 @@ export function asItemJob(job: Job): ItemJob | null {
 
 export function itemJobName({ fileName, jobId }: Pick<ItemJob, 'fileName' | 'jobId'>): string {
   return fileName === null || fileName === '' ? `Rows ${jobId.slice(-8)}` : fileName;
+}
+
+/** The state of the job; an ended one is done, partly done or failed, by what became of its rows. */
+export function outcomeOf({ status, totalItems, failedItems, counts }: ItemJob): string {
+  if (status !== 'success' || failedItems === 0) return status;
+  return failedItems < totalItems || counts.DONE > 0 ? 'partial' : 'failed';
 }
 
 /** The rows of a dead letter stay unchanged. */

@@ -4,19 +4,22 @@ import type { ReactNode } from 'react';
 import { useListState } from '../../list-state.ts';
 import { CountBar } from '../../parts/counts.tsx';
 import { Empty } from '../../parts/empty.tsx';
+import { durationText } from '../../parts/moments.ts';
 import { count, plural } from '../../parts/number.ts';
 import { Page } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { Progress } from '../../parts/progress.tsx';
-import { StatusChip } from '../../parts/status-chip.tsx';
 import { useNow } from '../../parts/time.tsx';
 import { To } from '../../parts/to.tsx';
 import { JobError } from '../jobs/job-error.tsx';
 import { stateSentence } from '../jobs/job-sentence.ts';
 import { ControlTab } from './control-tab.tsx';
+import { FailuresPanel } from './failures-panel.tsx';
 import { ItemActions } from './item-actions.tsx';
 import { asItemJob, countOf, type ItemJob, itemJobName, itemParts, useItemJob } from './item-job.ts';
 import { openStatuses } from './item-status.ts';
+import { NoteList } from './note-list.tsx';
+import { OutcomeChip } from './outcome-chip.tsx';
 import { PendingTab } from './pending-tab.tsx';
 import { RowsTab } from './rows-tab.tsx';
 import { itemSearch } from './search.ts';
@@ -58,7 +61,7 @@ function ItemJobView({ job, problem }: { job: ItemJob; problem: ReactNode }) {
     <Page
       title={itemJobName(job)}
       breadcrumbs={crumbs}
-      state={<StatusChip status={job.status} of="job" />}
+      state={<OutcomeChip job={job} />}
       sentence={
         <span className="items-sentence">
           {sentenceOf(job, now)} Processor <b>{job.processor}</b>.{' '}
@@ -70,14 +73,26 @@ function ItemJobView({ job, problem }: { job: ItemJob; problem: ReactNode }) {
       {problem}
       <JobError job={job} />
       <Sum job={job} />
+      <NoteList notes={job.notes ?? []} />
+      <FailuresPanel job={job} />
       <ItemTabs job={job} />
     </Page>
   );
 }
 
+/** How long it waited for a worker, and how long it ran. */
+function timesOf({ status, createdAt, startedAt, finishedAt }: ItemJob): string {
+  if (startedAt === null) return '';
+  const queued = durationText(Math.max(0, Date.parse(startedAt) - Date.parse(createdAt)));
+  // The sentence of a job that is done says how long it took.
+  if (status === 'success' || finishedAt === null) return ` It was queued for ${queued}.`;
+  const ran = durationText(Date.parse(finishedAt) - Date.parse(startedAt));
+  return ` It was queued for ${queued} and ran ${ran}.`;
+}
+
 /** A canceled job keeps its rows: open ones are skipped. */
 function sentenceOf(job: ItemJob, nowMs: number): string {
-  if (job.status !== 'canceled' || !job.cleanupOpen) return stateSentence(job, nowMs);
+  if (job.status !== 'canceled' || !job.cleanupOpen) return `${stateSentence(job, nowMs)}${timesOf(job)}`;
   const open = countOf(job.counts, openStatuses);
   return `Canceled; ${plural(open, 'open row')} ${open === 1 ? 'is' : 'are'} being skipped.`;
 }

@@ -15,6 +15,7 @@ import { statusLook } from '../../parts/status.ts';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago, Duration } from '../../parts/time.tsx';
 import { asItemJob, itemJobName } from './item-job.ts';
+import { OutcomeChip } from './outcome-chip.tsx';
 import { ProgressPill } from './progress-pill.tsx';
 import { itemJobStates, itemsSearch } from './search.ts';
 import './items.css';
@@ -31,7 +32,7 @@ const columns: readonly Column<Job>[] = [
       return items === null ? job.jobId.slice(-8) : itemJobName(items);
     },
   },
-  { id: 'state', header: 'State', width: 112, cell: (job) => <StatusChip status={job.status} of="job" /> },
+  { id: 'state', header: 'State', width: 112, cell: (job) => <State job={job} /> },
   { id: 'progress', header: 'Rows', width: 190, cell: (job) => <Progress job={job} /> },
   { id: 'failed', header: 'Failed', width: 130, cell: (job) => <Failed job={job} /> },
   { id: 'processor', header: 'Processor', width: 90, cell: (job) => asItemJob(job)?.processor ?? '–' },
@@ -105,8 +106,10 @@ function NewButton() {
 function Progress({ job }: { job: Job }) {
   const items = asItemJob(job);
   if (items === null) return <span className="dim">–</span>;
-  const { processedItems, totalItems, status } = items;
-  return <ProgressPill processed={processedItems} total={totalItems} isMoving={status === 'running'} />;
+  const { processedItems, totalItems, status, counts } = items;
+  // Rows that a cancel skipped were not processed.
+  const processed = status === 'canceled' ? processedItems - counts.SKIPPED : processedItems;
+  return <ProgressPill processed={processed} total={totalItems} isMoving={status === 'running'} />;
 }
 
 function Failed({ job }: { job: Job }) {
@@ -129,4 +132,9 @@ function NoItems({ isFiltered, canCreate }: { isFiltered: boolean; canCreate: bo
       command="npx sluice items import products.csv --processor noop"
     />
   );
+}
+
+function State({ job }: { job: Job }) {
+  const items = asItemJob(job);
+  return items === null ? <StatusChip status={job.status} of="job" /> : <OutcomeChip job={items} />;
 }

@@ -8,8 +8,10 @@ import { Page, Panel } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { ProgressBar } from '../../parts/progress.tsx';
 import { type FilesKind, imageColumns, kindOfFiles } from './chosen-files.ts';
+import { mappedColumns, mappingJson, mappingProblem } from './column-mapping.ts';
 import { readFileColumns } from './file-columns.ts';
 import { ItemsDrop } from './items-drop.tsx';
+import { PreviewPart, TryRows, useMapping } from './mapping-step.tsx';
 import { jsonProblem } from './processor-options.ts';
 import { type NewItemsSearch, newItemsSearch } from './search.ts';
 import { useSheet } from './sheet-field.tsx';
@@ -78,38 +80,40 @@ function NewItems() {
   const [ownJson, setOwnJson] = useState<string | null>(null);
   const drafts = useOptionDrafts();
   const { sheet, sheetField } = useSheet(files);
+  const { mapping, setMapping, preview, fileColumns } = useMapping(files, { sheet, columns });
   const { sentBytes, error, send, stop } = useSending();
   const fromForm = drafts.optionsOf(processor);
   const hasOptions = processor !== 'noop' && processor !== 'image';
   const options = ownJson ?? JSON.stringify(fromForm);
   const take = async (taken: File[]) => {
     setFiles(taken);
+    setMapping({});
     const [first] = taken;
     const isRows = kindOfFiles(taken) === 'rows' && first !== undefined;
     const names = isRows ? await readFileColumns(first) : imageColumns;
     setColumns(names);
     drafts.takeColumns(names);
   };
-  const isIncomplete = ownJson === null ? drafts.isIncomplete(processor) : jsonProblem(ownJson) !== null;
+  const isWithoutOptions = ownJson === null ? drafts.isIncomplete(processor) : jsonProblem(ownJson) !== null;
+  const isIncomplete = isWithoutOptions || mappingProblem(fileColumns, mapping) !== null;
+  const items = { files, processor, options, sheet, mapping: mappingJson(mapping) };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (files.length > 0 && kind !== 'mixed' && !isIncomplete)
-      void send({ files, processor, options, sheet });
+    if (files.length > 0 && kind !== 'mixed' && !isIncomplete) void send(items);
   };
   return (
     <form className="stack" onSubmit={submit}>
       <ItemsDrop files={files} onFiles={(taken) => void take(taken)} isDisabled={sentBytes !== null} />
       {sheetField(error)}
+      <PreviewPart preview={preview} mapping={mapping} onChange={setMapping} />
       <Panel
         title={`What happens to each ${kind === 'images' ? 'image' : 'row'}`}
         aside={
           hasOptions ? (
-            <Button
-              variant="subtle"
-              onClick={() => setOwnJson(ownJson === null ? JSON.stringify(fromForm, null, 2) : null)}
-            >
-              {ownJson === null ? 'Write the options as JSON' : 'Back to the form'}
-            </Button>
+            <OptionsSwitch
+              isJson={ownJson !== null}
+              onSwitch={(isJson) => setOwnJson(isJson ? JSON.stringify(fromForm, null, 2) : null)}
+            />
           ) : null
         }
       >
@@ -124,16 +128,23 @@ function NewItems() {
             }}
           />
           {ownJson !== null && hasOptions ? <JsonOptions text={ownJson} onChange={setOwnJson} /> : null}
-          {ownJson === null ? drafts.fieldsOf(processor, { columns, error }) : null}
+          {ownJson === null
+            ? drafts.fieldsOf(processor, { columns: mappedColumns(fileColumns, mapping), error })
+            : null}
         </div>
       </Panel>
+      {preview.data === undefined ? null : <TryRows items={items} isIncomplete={isIncomplete} />}
       {error === null ? null : <Problem error={error} />}
-      {sentBytes === null ? (
-        <SendButton files={files} kind={kind} isIncomplete={isIncomplete} />
-      ) : (
-        <SendingState sent={sentBytes} total={files.reduce((sum, { size }) => sum + size, 0)} onStop={stop} />
-      )}
+      <SendingPart sentBytes={sentBytes} onStop={stop} {...{ files, kind, isIncomplete }} />
     </form>
+  );
+}
+
+function OptionsSwitch({ isJson, onSwitch }: { isJson: boolean; onSwitch: (isJson: boolean) => void }) {
+  return (
+    <Button variant="subtle" onClick={() => onSwitch(!isJson)}>
+      {isJson ? 'Back to the form' : 'Write the options as JSON'}
+    </Button>
   );
 }
 
@@ -149,6 +160,16 @@ function processorFor(
 
 function fits(only: ProcessorWords['only'], kind: FilesKind): boolean {
   return only === undefined || kind === 'mixed' || only === kind;
+}
+
+function SendingPart({
+  sentBytes,
+  onStop,
+  ...button
+}: SendButtonProps & { sentBytes: number | null; onStop: () => void }) {
+  if (sentBytes === null) return <SendButton {...button} />;
+  const total = button.files.reduce((sum, { size }) => sum + size, 0);
+  return <SendingState sent={sentBytes} total={total} onStop={onStop} />;
 }
 
 interface SendButtonProps {

@@ -8,6 +8,7 @@ import { count } from '../../parts/number.ts';
 import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago, Duration } from '../../parts/time.tsx';
+import { Correctable } from './correct-value.tsx';
 import { cellText } from './exact-json.ts';
 import { DrawerImage } from './item-image.tsx';
 import { canRestart, type ItemJob } from './item-job.ts';
@@ -57,6 +58,8 @@ function RowView({ job, row }: { job: ItemJob; row: WholeRow }) {
       }),
   });
   const made = calls.data?.data ?? [];
+  const canCorrect =
+    useCan('item.control') && canRestart(job) && job.jobType === 'csv' && row.status !== 'PROCESSING';
   return (
     <div className="stack">
       <RowState job={job} row={row} />
@@ -76,7 +79,11 @@ function RowView({ job, row }: { job: ItemJob; row: WholeRow }) {
           <Values value={row.result} nothing="There is no result yet." />
         </Tabs.Panel>
         <Tabs.Panel value="input">
-          <Values value={row.input} nothing="The row is empty." />
+          <Values
+            value={row.input}
+            nothing="The row is empty."
+            correctable={canCorrect ? { jobId: job.jobId, itemId: row.id } : undefined}
+          />
         </Tabs.Panel>
         <Tabs.Panel value="calls">
           {calls.error === null ? (
@@ -131,7 +138,15 @@ function RowState({ job, row }: { job: ItemJob; row: WholeRow }) {
 }
 
 /** Names and values as a table; a value that is not an object unchanged. All of it can be copied. */
-function Values({ value, nothing }: { value: unknown; nothing: string }) {
+function Values({
+  value,
+  nothing,
+  correctable,
+}: {
+  value: unknown;
+  nothing: string;
+  correctable?: { jobId: string; itemId: string } | undefined;
+}) {
   if (value === null || value === undefined) return <p className="dim">{nothing}</p>;
   const isObject = typeof value === 'object' && !Array.isArray(value);
   if (!isObject) return <JsonView value={value} />;
@@ -142,7 +157,13 @@ function Values({ value, nothing }: { value: unknown; nothing: string }) {
           {Object.entries(value).map(([name, member]) => (
             <tr key={name}>
               <th scope="row">{name}</th>
-              <td>{member === null ? <span className="dim">null</span> : cellText(member)}</td>
+              <td>
+                {correctable !== undefined && !isNested(member) ? (
+                  <Correctable {...correctable} column={name} value={member} />
+                ) : (
+                  shownValue(member)
+                )}
+              </td>
             </tr>
           ))}
         </tbody>
@@ -150,6 +171,14 @@ function Values({ value, nothing }: { value: unknown; nothing: string }) {
       <JsonView value={value} />
     </div>
   );
+}
+
+function shownValue(value: unknown) {
+  return value === null ? <span className="dim">null</span> : cellText(value);
+}
+
+function isNested(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
 }
 
 function Calls({ calls, isLoading }: { calls: readonly ProviderCall[]; isLoading: boolean }) {

@@ -26,7 +26,8 @@ export function useSending(): Sending {
       before.items.files === items.files &&
       before.items.processor === items.processor &&
       before.items.options === items.options &&
-      before.items.sheet === items.sheet;
+      before.items.sheet === items.sheet &&
+      before.items.mapping === items.mapping;
     last.current = { items, key: isSame ? before.key : crypto.randomUUID() };
     return last.current.key;
   };
