@@ -1,5 +1,6 @@
 import { bytes, days, milliseconds, text, wholeNumber } from '../../lib/settings/setting-kinds.ts';
 import { setting } from '../../lib/settings/settings.ts';
+import { plausibilityChecks } from './reports/lines/plausibility.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -19,6 +20,11 @@ export const uploadSettings = {
   promotionBatchRows: setting('PROMOTION_BATCH_ROWS', wholeNumber({ min: 1, max: 100_000 }), {
     default: 1_000,
     describe: 'How many staged rows one transaction promotes.',
+  }),
+  plausibilityChecks: setting('PLAUSIBILITY_CHECKS', text({ max: 1_000 }), {
+    default: plausibilityChecks.join(','),
+    describe:
+      'Which oddities of reports cause a warning, separated by commas; the default is all of them, and "none" is none.',
   }),
   uploadSliceMs: setting('UPLOAD_SLICE_MS', milliseconds({ min: 50, max: 600_000 }), {
     default: 5_000,

@@ -135,7 +135,8 @@ export async function saveParseFigures(
            blockers = ${JSON.stringify(blockers)},
            -- A person has to decide about what blocks it, whoever sent it.
            review = review or ${blockers.length > 0},
-           reconciliation = ${reconciliation === null ? null : JSON.stringify(reconciliation)}::jsonb,
+           reconciliation = coalesce(
+             ${reconciliation === null ? null : JSON.stringify(reconciliation)}::jsonb, reconciliation),
            updated_at = clock_timestamp()
      where tenant_id = ${tenantId}
        and upload_id = ${uploadId}`);

@@ -39,6 +39,8 @@ export interface UploadWorkerDeps extends Pick<Ground, 'db' | 'files' | 'logger'
   linesPerBatch?: number | undefined;
   /** How many staged rows one transaction promotes. */
   promotionBatchRows: number;
+  /** Codes of the plausibility warnings, separated by commas. */
+  plausibilityChecks: string;
   wait?: Wait;
 }
 
@@ -150,6 +152,7 @@ class UploadRun {
       checkpoint: this.#checkpoint,
       profile: profileOf(upload.platform),
       open,
+      plausibility: { checks: this.#deps.plausibilityChecks.split(','), today: lastDayOnEarth() },
       linesPerBatch: this.#deps.linesPerBatch,
       deadlineMs: this.#deadlineMs,
       retries: this.#retries,
@@ -298,6 +301,11 @@ class UploadRun {
     );
     await failUpload(this.#deps, tx, upload, { ...details, role: 'sluice_parse' });
   }
+}
+
+/** The day that it is where days begin first: a report's days are those of its account, wherever that is. */
+function lastDayOnEarth(): string {
+  return new Date(Date.now() + 14 * 3_600_000).toISOString().slice(0, 10);
 }
 
 const cleanupBatch = 10_000;

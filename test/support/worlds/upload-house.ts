@@ -25,6 +25,7 @@ export function testUploadHouse(db: Database, options: Partial<UploadHouseOption
     uploadWatchFolder: null,
     uploadSliceMs: 5_000,
     promotionBatchRows: 1_000,
+    plausibilityChecks: 'none',
     ...options,
   });
 }

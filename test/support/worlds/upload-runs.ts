@@ -30,6 +30,7 @@ export type RunOptions = Partial<KernelOptions> & {
   sliceMs?: number;
   linesPerBatch?: number;
   promotionBatchRows?: number;
+  plausibilityChecks?: string;
   hooks?: RunHooks;
   /** What happens while an upload waits for the n-th time. */
   meanwhile?: (n: number) => Promise<void>;
@@ -233,6 +234,7 @@ function openRun(database: TestDatabase, files: Files, options: RunOptions): Run
     sliceMs = unhurriedMs,
     linesPerBatch,
     promotionBatchRows = 1_000,
+    plausibilityChecks = 'none',
     hooks = {},
     meanwhile,
     pipeline = (real) => real,
@@ -250,6 +252,7 @@ function openRun(database: TestDatabase, files: Files, options: RunOptions): Run
     sliceMs,
     linesPerBatch,
     promotionBatchRows,
+    plausibilityChecks,
     wait: async (delayMs, signal) => {
       signal.throwIfAborted();
       delays.push(delayMs);

@@ -17,6 +17,8 @@ import { dimensionsOf } from './facts-store.ts';
 const inMemory = { work_mem: '64MB' };
 
 interface EndDeps {
+  /** Without it nothing is checked: the upload was given up. */
+  plausibilityChecks?: string;
   wake: WakeUp;
   metrics: UploadMetrics;
 }
@@ -53,7 +55,12 @@ export async function endPromotion(
     ...endOf(figures, failure),
     breakdownsStored: promotion.breakdowns ?? 0,
     reconciliation,
-    warnings: warningsOf(upload, checkpoint),
+    warnings: [
+      ...warningsOf(upload, checkpoint),
+      ...(deps.plausibilityChecks?.split(',').includes('days_missing')
+        ? missingDays(figures.affectedDates)
+        : []),
+    ],
   };
   // The upload was finished already, and so was its event.
   if (!(await tx.as('sluice_promote', (own) => finishPromotion(own, upload, end)))) return;
@@ -115,6 +122,27 @@ async function failRest(
 
 const isEntityType = (phase: PromotionPhase): phase is Exclude<PromotionPhase, 'breakdown'> =>
   phase !== 'breakdown';
+
+const dayMs = 86_400_000;
+const maxShown = 3;
+
+/** Days between the first and the last that the file says nothing about. */
+function missingDays(dates: string[]): Upload['warnings'] {
+  const [first, last] = [dates[0], dates.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const span = Math.round((Date.parse(last) - Date.parse(first)) / dayMs) + 1;
+  const missing = span - dates.length;
+  if (missing <= 0) return [];
+  const known = new Set(dates);
+  const shown: string[] = [];
+  for (let at = Date.parse(first); shown.length < Math.min(missing, maxShown); at += dayMs) {
+    const day = new Date(at).toISOString().slice(0, 10);
+    if (!known.has(day)) shown.push(day);
+  }
+  const more = missing > maxShown ? ` and ${missing - maxShown} more` : '';
+  const message = `The file has no figures for ${shown.join(', ')}${more}, between its first and its last day.`;
+  return [{ code: 'days_missing', message, count: missing }];
+}
 
 function warningsOf({ warnings }: Upload, { promotion }: UploadCheckpoint): Upload['warnings'] {
   const { supersededRows = 0 } = promotion;

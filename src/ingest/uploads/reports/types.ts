@@ -82,6 +82,8 @@ export interface RawRow {
   cells: readonly string[];
   /** Set when the row itself is broken. The rows after it are not affected. */
   problem?: FieldProblem;
+  /** How many cells the row has, when it has fewer than the header; the others are empty. */
+  cellsGiven?: number;
 }
 
 /** Where reading can resume after a batch. */
@@ -251,4 +253,6 @@ export interface LineContext {
   kinds?: ColumnKinds | undefined;
   /** The range of lines that have neither a day nor a range of their own. */
   range?: DateRange | null | undefined;
+  /** Which oddities of readable lines are worth a warning, and which day is the last that is not in the future. */
+  plausibility?: { checks: readonly string[]; today: string } | undefined;
 }

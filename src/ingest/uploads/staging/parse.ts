@@ -17,6 +17,7 @@ import type { ReportReader } from '../reports/reading/types.ts';
 import { sampleColumns } from '../reports/shown-text.ts';
 import type {
   DateRange,
+  LineContext,
   MappedColumns,
   ParsedLine,
   RawRow,
@@ -45,6 +46,7 @@ export interface ParseOptions {
   profile: PlatformProfile;
   /** Opens the stored file at a byte. */
   open: (fromByte: number) => AsyncIterable<Uint8Array>;
+  plausibility?: LineContext['plausibility'];
   /** The slice ends after the first batch that finishes past this time. */
   deadlineMs: number;
   /** Tests make it smaller, to have several batches without large files. */
@@ -74,6 +76,7 @@ export async function parseFile(slice: Slice, upload: Upload, options: ParseOpti
   const lines = new LineParser(reader, {
     upload,
     profile: options.profile,
+    plausibility: options.plausibility,
     conventions: checkpoint.conventions,
     kinds: checkpoint.kinds,
     range: checkpoint.range,
@@ -109,6 +112,7 @@ class LineParser {
   readonly #reader: ReportReader;
   readonly #upload: Upload;
   readonly #profile: PlatformProfile;
+  readonly #plausibility: LineContext['plausibility'];
   #conventions: ReportConventions | null;
   #kinds: ColumnKinds;
   #range: DateRange | null;
@@ -117,10 +121,14 @@ class LineParser {
   #samples: string[][] | null = null;
   #parse: ((row: RawRow) => ParsedLine) | null = null;
 
-  constructor(reader: ReportReader, options: Decided & { upload: Upload; profile: PlatformProfile }) {
+  constructor(
+    reader: ReportReader,
+    options: Decided & Pick<ParseOptions, 'profile' | 'plausibility'> & { upload: Upload },
+  ) {
     this.#reader = reader;
     this.#upload = options.upload;
     this.#profile = options.profile;
+    this.#plausibility = options.plausibility;
     this.#conventions = options.conventions;
     this.#kinds = options.kinds;
     this.#range = options.range;
@@ -194,6 +202,7 @@ class LineParser {
       conventions: conventions as ReportConventions,
       kinds,
       range,
+      plausibility: this.#plausibility,
     });
   }
 

@@ -15,6 +15,7 @@ import { cellReader, type LineNotes } from './cells.ts';
 import { dimensionReader } from './dimensions.ts';
 import { entityReader } from './entities.ts';
 import { additiveOf, figureReader } from './figures.ts';
+import { plausibilityReader } from './plausibility.ts';
 import { doublesCheck, isOverlong, nulCheck, problemOf, sourceOf } from './problems.ts';
 import { unguarding } from './rejected-rows.ts';
 import { firstFilled, isTotalLabel } from './totals.ts';
@@ -34,6 +35,7 @@ export function compileLines({ definition, columns, context }: CompileTask): (ro
   const readEntities = entityReader(columns);
   const readFigures = figureReader(columns, context);
   const readDimensions = dimensionReader(columns, context);
+  const checkPlausibility = plausibilityReader(columns, context);
   const isTotal = totalCheck({ definition, columns });
   const checkNul = nulCheck(columns);
   const checkDoubles = doublesCheck(columns);
@@ -66,6 +68,7 @@ export function compileLines({ definition, columns, context }: CompileTask): (ro
     checkNul(cells, notes.problems);
     if (notes.problems.length > 0 || entities === null) return refused(row, notes.problems, metric);
     checkDoubles?.(cells, notes.warnings);
+    checkPlausibility?.(row, metric, notes.warnings);
     const { campaign, adSet, ad } = entities;
     const dimensions = readDimensions === null ? null : readDimensions(cells);
     return {

@@ -102,8 +102,12 @@ export class DelimitedScanner implements RowScanner {
       if (cells === null) return this.#isLast ? 'ended' : 'starved';
       const problem: FieldProblem | null = this.#problem;
       if (problem === null && isBlank(cells)) continue;
+      const given = cells.length;
       while (cells.length < width) cells.push('');
-      rows.push({ rowIndex: this.nextRowIndex, line, cells, ...(problem === null ? {} : { problem }) });
+      const row: RawRow = { rowIndex: this.nextRowIndex, line, cells };
+      if (problem !== null) row.problem = problem;
+      if (given < width) row.cellsGiven = given;
+      rows.push(row);
       this.nextRowIndex += 1;
     }
     return 'full';
