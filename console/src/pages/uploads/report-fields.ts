@@ -26,7 +26,7 @@ export const fieldGroups = [
     group: 'Figures',
     fields: {
       impressions: 'Impressions',
-      clicks: 'Clicks (all)',
+      clicks: 'Clicks',
       link_clicks: 'Link clicks',
       reach: 'Reach',
       spend: 'Spend',
@@ -60,15 +60,14 @@ const figures: readonly ReportField[] = [
   'conversion_value',
 ];
 
-/** What is still needed before any row can be read, in words. */
+/** What is still needed before any row can be read, in words. The lack of a day alone is none: it may be a range. */
 export function missingNeeds(given: ReadonlySet<ReportField>): string[] {
   const has = (...fields: ReportField[]) => fields.some((field) => given.has(field));
   const needs: [isMet: boolean, what: string][] = [
-    [
-      has('campaign_name', 'campaign_id', 'ad_set_name', 'ad_set_id', 'ad_name', 'ad_id'),
-      'the campaign, ad set or ad',
-    ],
+    [has('campaign_name', 'campaign_id', 'ad_set_name', 'ad_set_id', 'ad_name', 'ad_id'), 'the campaign'],
     [has(...figures), 'at least one figure, such as impressions or spend'],
   ];
-  return needs.flatMap(([isMet, what]) => (isMet ? [] : [what]));
+  const missing = needs.flatMap(([isMet, what]) => (isMet ? [] : [what]));
+  const hasDays = has('metric_date') || (has('period_start') && has('period_end'));
+  return missing.length === 0 || hasDays ? missing : ['the day', ...missing];
 }

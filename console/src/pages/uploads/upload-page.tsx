@@ -76,7 +76,7 @@ function Origin({ upload }: { upload: Upload }) {
           ended <Ago at={upload.finished_at} />
         </span>
       )}
-      <Link to="/jobs/$jobId" params={{ jobId: upload.job_id }}>
+      <Link to="/jobs/$jobId" params={{ jobId: upload.job_id }} className="job-link">
         Job and history
       </Link>
     </span>
