@@ -498,6 +498,26 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.count_provider_calls(p_tenant text, p_host text, p_worker uuid, p_in_flight integer, p_calls integer, p_cost double precision, p_pace jsonb)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  insert into item_providers as p (tenant_id, host, calls_today, cost_today, pace)
+  values (p_tenant, p_host, p_calls, coalesce(p_cost, 0), p_pace)
+  on conflict (tenant_id, host) do update
+     set day = (clock_timestamp() at time zone 'UTC')::date,
+         calls_today = p_calls + case when p.day = (clock_timestamp() at time zone 'UTC')::date
+           then p.calls_today else 0 end,
+         cost_today = coalesce(p_cost, p_calls * p.cost_per_call, 0)
+           + case when p.day = (clock_timestamp() at time zone 'UTC')::date then p.cost_today else 0 end,
+         spent_today = case when p.day = (clock_timestamp() at time zone 'UTC')::date then p.spent_today else 0 end,
+         callers = p.callers
+           || jsonb_build_object(p_worker, jsonb_build_object('calls', p_in_flight, 'at', clock_timestamp())),
+         pace = p_pace,
+         updated_at = clock_timestamp()
+$function$;
+
 CREATE OR REPLACE FUNCTION public.count_running_syncs(p_workspace text, OUT total bigint, OUT in_workspace bigint)
  RETURNS record
  LANGUAGE sql
@@ -2680,6 +2700,63 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.take_provider_call(p_tenant text, p_host text, p_worker uuid, p_in_flight integer, p_rate double precision, p_concurrency integer, p_budget double precision, p_cost double precision)
+ RETURNS TABLE(wait_ms integer, waiting_for text)
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  v item_providers;
+  v_now timestamptz := clock_timestamp();
+  v_today date := (v_now at time zone 'UTC')::date;
+  v_rate double precision;
+  v_limit integer;
+  v_budget double precision;
+  v_cost double precision;
+  v_burst double precision;
+  v_others integer;
+begin
+  insert into item_providers (tenant_id, host) values (p_tenant, p_host) on conflict do nothing;
+  select * into v from item_providers p where p.tenant_id = p_tenant and p.host = p_host for update;
+  if v.day <> v_today then
+    v.day := v_today; v.calls_today := 0; v.cost_today := 0; v.spent_today := 0;
+  end if;
+  v_rate := coalesce(v.rate_per_second, p_rate);
+  v_limit := coalesce(v.concurrency, p_concurrency);
+  v_budget := coalesce(v.daily_budget, p_budget);
+  v_cost := coalesce(v.cost_per_call, p_cost, 1);
+  v_burst := greatest(1, v_rate * 0.1);
+  v.tokens := least(
+    v_burst, v.tokens + extract(epoch from v_now - greatest(v.tokens_at, v_now - interval '1 hour')) * v_rate);
+  select coalesce(sum((c.value ->> 'calls')::integer), 0) into v_others
+    from jsonb_each(v.callers) c
+   where c.key <> p_worker::text and (c.value ->> 'at')::timestamptz > v_now - interval '2 minutes';
+  if v_budget is not null and greatest(v.spent_today, v.cost_today) + v_cost > v_budget then
+    return query select ceil(extract(epoch from ((v_today + 1)::timestamp at time zone 'UTC') - v_now) * 1000)::integer,
+                        'budget'::text;
+    return;
+  elsif v_limit is not null and v_others + p_in_flight >= v_limit then
+    update item_providers p
+       set callers = p.callers || jsonb_build_object(p_worker, jsonb_build_object('calls', p_in_flight, 'at', v_now))
+     where p.tenant_id = p_tenant and p.host = p_host;
+    return query select 100, 'provider_pause'::text;
+    return;
+  elsif v_rate is not null and v.tokens < 1 then
+    return query select greatest(1, ceil((1 - v.tokens) / v_rate * 1000))::integer, 'provider_pause'::text;
+    return;
+  end if;
+  update item_providers p
+     set day = v.day, calls_today = v.calls_today, cost_today = v.cost_today,
+         spent_today = v.spent_today + v_cost,
+         tokens = case when v_rate is null then 0 else v.tokens - 1 end,
+         tokens_at = v_now,
+         callers = p.callers || jsonb_build_object(p_worker, jsonb_build_object('calls', p_in_flight + 1, 'at', v_now)),
+         updated_at = v_now
+   where p.tenant_id = p_tenant and p.host = p_host;
+  return query select 0, null::text;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.time_ordered_uuid()
  RETURNS uuid
  LANGUAGE sql
@@ -3313,8 +3390,30 @@ create table public.item_jobs (
   notes jsonb default '[]'::jsonb not null,
   mapping jsonb,
   waiting_for text,
-  waiting_until timestamp with time zone
+  waiting_until timestamp with time zone,
+  cost double precision
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=100, fillfactor=50);
+
+create table public.item_providers (
+  tenant_id text not null,
+  host text not null,
+  rate_per_second double precision,
+  concurrency integer,
+  daily_budget double precision,
+  timeout_ms integer,
+  cost_per_call double precision,
+  day date default ((clock_timestamp() AT TIME ZONE 'UTC'::text))::date not null,
+  calls_today bigint default 0 not null,
+  cost_today double precision default 0 not null,
+  spent_today double precision default 0 not null,
+  tokens double precision default 0 not null,
+  tokens_at timestamp with time zone default '-infinity'::timestamp with time zone not null,
+  callers jsonb default '{}'::jsonb not null,
+  pace jsonb,
+  paused_until timestamp with time zone,
+  paused_for text,
+  updated_at timestamp with time zone default clock_timestamp() not null
+) with (fillfactor=50);
 
 create table public.job_items (
   tenant_id text not null,
@@ -3340,7 +3439,8 @@ create table public.job_items (
   result_json json,
   waiting_for text,
   throttled_count smallint,
-  not_found_count smallint
+  not_found_count smallint,
+  uncharged smallint
 ) with (autovacuum_vacuum_insert_scale_factor=0.2, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=5000, fillfactor=90);
 
 create table public.knowledge_bases (
@@ -3646,7 +3746,9 @@ create table public.search_events (
   error text,
   took_ms integer not null,
   user_id text not null,
-  created_at timestamp with time zone default clock_timestamp() not null
+  created_at timestamp with time zone default clock_timestamp() not null,
+  cost double precision,
+  tokens integer
 );
 
 create table public.sessions (
@@ -4146,6 +4248,10 @@ alter table public.item_jobs add constraint item_jobs_check CHECK ((total = ((((
 alter table public.item_jobs add constraint item_jobs_job_type_check CHECK ((job_type = ANY (ARRAY['csv'::text, 'image'::text])));
 
 alter table public.item_jobs add constraint item_jobs_user_role_check CHECK ((user_role = ANY (ARRAY['member'::text, 'admin'::text, 'support'::text, 'service'::text, 'operator'::text])));
+
+alter table public.item_providers add constraint item_providers_pkey PRIMARY KEY (tenant_id, host);
+
+alter table public.item_providers add constraint item_providers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
 alter table public.job_items add constraint job_items_pkey PRIMARY KEY (tenant_id, job_id, id);
 
@@ -4767,6 +4873,10 @@ alter table public.item_jobs enable row level security;
 
 alter table public.item_jobs force row level security;
 
+alter table public.item_providers enable row level security;
+
+alter table public.item_providers force row level security;
+
 alter table public.job_items enable row level security;
 
 alter table public.job_items force row level security;
@@ -5066,6 +5176,12 @@ create policy kernel_rows on public.item_jobs for all to sluice_kernel using (tr
 create policy owner_rows on public.item_jobs for select to current_user using (true);
 
 create policy tenant_rows on public.item_jobs for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
+create policy kernel_rows on public.item_providers for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.item_providers for select to current_user using (true);
+
+create policy tenant_rows on public.item_providers for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.job_items for all to sluice_kernel using (true) with check (true);
 
@@ -5405,6 +5521,10 @@ grant delete, select on public.item_jobs to sluice_kernel;
 
 grant insert, select, update on public.item_jobs to sluice_tenant;
 
+grant select on public.item_providers to sluice_kernel;
+
+grant insert, select, update on public.item_providers to sluice_tenant;
+
 grant delete, select, update on public.job_items to sluice_kernel;
 
 grant insert, select, update on public.job_items to sluice_tenant;
@@ -5622,6 +5742,8 @@ grant execute on function public.count_leases(text,timestamp with time zone,inte
 
 grant execute on function public.count_old_passages(text,text,integer,integer) to public;
 
+grant execute on function public.count_provider_calls(text,text,uuid,integer,integer,double precision,jsonb) to public;
+
 revoke execute on function public.count_running_syncs(text) from public;
 grant execute on function public.count_running_syncs(text) to sluice_tenant;
 
@@ -5798,6 +5920,8 @@ revoke execute on function public.show_rows_to_owner(regclass) from public;
 grant execute on function public.started_event(public.ingestion_jobs,uuid) to public;
 
 grant execute on function public.sum_up_words(text,text,integer) to public;
+
+grant execute on function public.take_provider_call(text,text,uuid,integer,double precision,integer,double precision,double precision) to public;
 
 grant execute on function public.time_ordered_uuid() to public;
 

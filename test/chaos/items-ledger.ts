@@ -20,7 +20,7 @@ export interface RowEnd {
 /** A file as the generator made it: the ledger outside the database. */
 export interface PlannedJob {
   name: string;
-  processor: 'noop' | 'validate' | 'http';
+  processor: 'noop' | 'validate' | 'http' | 'llm';
   options: object;
   csv: string;
   rows: ExpectedRow[];

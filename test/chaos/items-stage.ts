@@ -176,7 +176,7 @@ export async function untilAccepted(
   }
 }
 
-async function bearer(tenantId: string): Promise<{ authorization: string }> {
+export async function bearer(tenantId: string): Promise<{ authorization: string }> {
   // Good for a server whose clock is hours away from this one's, too.
   const subject = { userId: 'chaos', role: 'admin', lifetimeSeconds: 6 * 3_600 } as const;
   return { authorization: `Bearer ${await mintToken(testTokens, { tenantId, ...subject })}` };

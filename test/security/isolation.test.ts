@@ -83,6 +83,10 @@ const openByDesign: Record<string, { roles: readonly Role[]; why: string }> = {
     roles,
     why: 'names are each tenant’s own: it makes a catalogue of the caller’s',
   },
+  'PUT /api/providers/:host': {
+    roles,
+    why: 'hosts are everybody’s: it sets the limits of the caller’s own calls',
+  },
   'PUT /api/connectors/servers/:server': {
     roles,
     why: 'names are each tenant’s own: it makes a server of the caller’s',
@@ -134,6 +138,7 @@ const bodies: Record<string, unknown> = {
   'PUT /api/scraping/sources/:source': { mode: 'push', kb_id: victimsKb },
   // Refused for its own sake: a server of the intruder's own would prove nothing.
   'PUT /api/connectors/servers/:server': { base_url: 'https://127.0.0.1/v1', auth: 'token', secret: 'x' },
+  'PUT /api/providers/:host': { rate_per_second: -1 },
   'POST /api/connectors': {
     name: 'taken over',
     airbyte_connection_id: victimsConnection,

@@ -82,6 +82,11 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
     const body = { connector_id: `${canary}-connector`, name: canary, ...account };
     return field(await asVictim(making, { path: '/api/connectors', body }), 'connector_id');
   },
+  '/api/providers/:host': async (making) => {
+    const host = `${canary}.example.com`.toLowerCase();
+    await asVictim(making, { method: 'PUT', path: `/api/providers/${host}`, body: { daily_budget: 7 } });
+    return host;
+  },
   '/api/connectors/servers/:server': async (making) => {
     const body = {
       base_url: `https://${canary}.example.com/v1`,

@@ -972,6 +972,28 @@ export interface Problem {
   [name: string]: unknown;
 }
 
+export interface Provider {
+  host: string;
+  rate_per_second: number | null;
+  concurrency: number | null;
+  daily_budget: number | null;
+  timeout_ms: number | null;
+  cost_per_call: number | null;
+  calls_today: number;
+  cost_today: number;
+  calls_open: number;
+  /** What the controllers decided last; null while it was not called */
+  pace: {
+    calls_at_once: number;
+    delay_ms: number;
+    reason: string;
+  } | null;
+  /** open: so many calls in a row failed that only one at a time is made */
+  breaker: 'closed' | 'open';
+  waiting_for: string | null;
+  waiting_until: string | null;
+}
+
 export interface Readiness {
   status: 'ready' | 'not_ready';
   checks: Record<string, {
@@ -3214,6 +3236,34 @@ export interface Paths {
         has_more: boolean;
         next_cursor: string | null;
       };
+    };
+  };
+  '/api/providers': {
+    /** List the providers that items call: pace, breaker, calls and cost of today, settings. Right: `item.read`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: Provider[];
+      };
+    };
+  };
+  '/api/providers/{host}': {
+    /** Set rate, concurrency, daily budget and timeout of a provider; what is absent is not limited. Right: `provider.manage`. */
+    put: {
+      path: {
+        host: string;
+      };
+      query: undefined;
+      body: {
+        rate_per_second?: number | null;
+        concurrency?: number | null;
+        daily_budget?: number | null;
+        timeout_ms?: number | null;
+        cost_per_call?: number | null;
+      };
+      reply: Provider;
     };
   };
   '/api/scraping/sources': {

@@ -6,6 +6,7 @@ import { imageErrors, imageFailures } from './images/errors.ts';
 import type { ProcessorDefinition } from './processing/processors/custom/define-processor.ts';
 import { processorErrors } from './processing/processors/errors.ts';
 import { findProcessorProblems } from './processing/processors/registry.ts';
+import { findProviderProblems, providersPage } from './providers/configured-providers.ts';
 import { itemChecks, itemSettings, processorsPage } from './settings.ts';
 
 /** Rows and images, enriched one by one through slow and flaky providers. */
@@ -13,7 +14,10 @@ export const itemHouse = defineHouse({
   name: 'items',
   settings: itemSettings,
   checks: itemChecks,
-  definitions: { processors: { findProblems: findProcessorProblems, page: processorsPage } },
+  definitions: {
+    processors: { findProblems: findProcessorProblems, page: processorsPage },
+    providers: { findProblems: findProviderProblems, page: providersPage },
+  },
   errors: [
     { title: 'Items', catalogue: itemErrors },
     { title: 'Files of rows', catalogue: readerErrors },
@@ -28,7 +32,15 @@ export const itemHouse = defineHouse({
     const { openItemHouse } = await import('./open.ts');
     const customProcessors = ground.definitions('processors') as readonly ProcessorDefinition[];
     const catalogs = ground.doors.later('catalogs');
-    const house = openItemHouse({ ...config, ...ground, catalogs, bounds: config, customProcessors });
+    const providers = ground.definitions('providers');
+    const house = openItemHouse({
+      ...config,
+      ...ground,
+      catalogs,
+      bounds: config,
+      customProcessors,
+      providers,
+    });
     ground.doors.offer('rows', house.door);
     return house;
   },

@@ -13,6 +13,9 @@ import { Pacing } from './processing/pacing.ts';
 import type { ProcessorDefinition } from './processing/processors/custom/define-processor.ts';
 import { createProcessorRegistry } from './processing/processors/registry.ts';
 import { RowChecks } from './processing/processors/validate/row-checks.ts';
+import { configuredProviders } from './providers/configured-providers.ts';
+import { ProviderLimiter } from './providers/provider-limiter.ts';
+import { providerRoutes } from './providers/routes.ts';
 import { itemRoutes } from './routes.ts';
 import { freeItemsLater, purgeItems, removeDeadIngests } from './service.ts';
 import { countOpen, listItemJobs } from './store.ts';
@@ -36,6 +39,8 @@ export interface ItemHouseOptions
   slowPageMs?: number;
   /** Of the config file, beside the built-in ones. */
   customProcessors?: readonly ProcessorDefinition[];
+  /** Limits of providers in the config file, for tenants that set none. */
+  providers?: readonly unknown[];
 }
 
 /** One batch is with the database while the next is being made. */
@@ -56,9 +61,23 @@ export function openItemHouse(options: ItemHouseOptions) {
   });
   metrics.watchPending(() => readPending(options));
   const pages = { metrics, slowMs: options.slowPageMs ?? slowPageMs };
-  const pacing = new Pacing({ bounds, onThrottled: (provider) => metrics.throttled.inc({ provider }) });
+  const defaultsOf = configuredProviders(options.providers ?? []);
+  const pacing = new Pacing({
+    bounds,
+    onThrottled: (provider) => metrics.throttled.inc({ provider }),
+    limiterOf: (key) => new ProviderLimiter(db, { key, workerId, defaults: defaultsOf(key.host) }),
+  });
   const room = new ItemRoom(options);
-  const intake = { ...options, processors, itemMetrics: metrics, pages, room, workerId, ...kernel.jobs };
+  const intake = {
+    ...options,
+    addresses: options.fetch,
+    processors,
+    itemMetrics: metrics,
+    pages,
+    room,
+    workerId,
+    ...kernel.jobs,
+  };
   return {
     pipeline: itemsPipeline({
       ...options,
@@ -69,7 +88,11 @@ export function openItemHouse(options: ItemHouseOptions) {
       imagesOf: (job) => imagesOf({ db, files, decoder }, job),
       lanes: new Lanes({ width: pureLanes }),
     }),
-    routes: [itemRoutes(intake), pendingRoutes({ enabled: options.globalPendingEnabled, pages })],
+    routes: [
+      itemRoutes(intake),
+      pendingRoutes({ enabled: options.globalPendingEnabled, pages }),
+      providerRoutes({ wake: kernel.wake, defaultsOf }),
+    ],
     // For files that do not come with a request.
     door: itemDoor(intake),
     onWorkersLost: async (workerIds) =>

@@ -79,6 +79,8 @@ export interface ClaimedItem {
   /** Of the attempts: those that the provider throttled, and those that found nothing. */
   throttled: number;
   notFound: number;
+  /** Of the attempts: those that were lost because a worker was cut off. They are given back with the next outcome. */
+  uncharged?: number;
   /** Unchanged: numbers of any length and every key survive. */
   inputJson: string;
 }

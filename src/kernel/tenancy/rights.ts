@@ -87,6 +87,10 @@ export const rights = {
     roles: intake,
     meaning: 'use stored secrets and see their names (a member: only those marked for members)',
   },
+  'provider.manage': {
+    roles: administration,
+    meaning: 'limit the calls to providers: rate, budget, timeout',
+  },
   'webhook.manage': { roles: administration, meaning: 'manage webhook endpoints and resend deliveries' },
 } satisfies Record<string, Right>;
 

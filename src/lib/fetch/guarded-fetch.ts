@@ -1,10 +1,11 @@
+import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request as sendRequest } from 'undici';
 import { isSluiceError, messageOf } from '../errors.ts';
 import { unlessAborted } from '../timing/abort.ts';
 import { findMetadataRefusal, findRefusal } from './addresses.ts';
 import { type DecodedBody, decodeBody } from './body.ts';
-import { guardedConnector, type Resolver, systemResolver } from './connector.ts';
+import { findAddresses, guardedConnector, type Resolver, systemResolver } from './connector.ts';
 import { Deadline } from './deadline.ts';
 import { fetchErrors } from './errors.ts';
 import { buildRequest, type FetchMethod, type HopRequest, redirectRequest } from './request.ts';
@@ -60,6 +61,8 @@ export interface GuardedFetch {
   (url: string, options?: FetchOptions): Promise<FetchAnswer<Buffer>>;
   /** The caller reads the stream to its end or destroys it; the time limit goes on meanwhile. */
   stream(url: string, options?: FetchOptions): Promise<FetchAnswer<Readable>>;
+  /** Why calls of this address are refused, as far as that can be known before; null when nothing speaks against it. */
+  findRefusal?(url: string): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -87,7 +90,25 @@ export function createGuardedFetch(settings: GuardedFetchSettings): GuardedFetch
     closing.abort();
     return agent.destroy();
   };
-  return Object.assign(whole, { stream, close });
+  return Object.assign(whole, {
+    stream,
+    close,
+    findRefusal: (url: string) => refusalOf(url, { refuse, resolve }),
+  });
+}
+
+/** A name that cannot be looked up now may be known later. */
+async function refusalOf(
+  text: string,
+  rules: { refuse: AddressRule; resolve: Resolver },
+): Promise<string | null> {
+  try {
+    const { hostname } = parseTarget(text, rules);
+    if (isIP(hostname.replace(/^\[(.*)\]$/, '$1')) === 0) await findAddresses(hostname, rules);
+  } catch (error) {
+    if (isSluiceError(error) && error.code === 'address_blocked') return error.message;
+  }
+  return null;
 }
 
 interface FetchContext {

@@ -184,7 +184,7 @@ function isNested(value: unknown): boolean {
 function Calls({ calls, isLoading }: { calls: readonly ProviderCall[]; isLoading: boolean }) {
   if (isLoading) return <Skeleton height={60} />;
   if (calls.length === 0) {
-    return <p className="dim">No provider was called for this row; its processor needs none.</p>;
+    return <p className="dim">No call to a provider is recorded for this row.</p>;
   }
   return (
     <ol className="history">

@@ -1,16 +1,20 @@
 import type { SecretLender } from '../../../kernel/secrets/types.ts';
 import type { Role } from '../../../kernel/tenancy/types.ts';
 import type { SluiceError } from '../../../lib/errors.ts';
+import { fetchErrors } from '../../../lib/fetch/errors.ts';
+import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { itemErrors } from '../errors.ts';
 import { imageErrors } from '../images/errors.ts';
 import type { ProcessorRegistry } from '../processing/processors/registry.ts';
-import type { Processor } from '../processing/processors/types.ts';
+import type { FixedAddress, Processor } from '../processing/processors/types.ts';
 import type { ItemJob } from '../types.ts';
 import type { ItemFields } from './form.ts';
 
 export interface ChoiceDeps {
   processors: ProcessorRegistry;
   secrets: Pick<SecretLender, 'assertUsable'>;
+  /** Knows which addresses would be refused. */
+  addresses?: Pick<GuardedFetch, 'findRefusal'>;
 }
 
 /** What a request says: of a form, as far as it has arrived. */
@@ -62,14 +66,31 @@ export async function chooseAtLast(
 }
 
 async function validate(
-  { secrets }: Pick<ChoiceDeps, 'secrets'>,
+  { secrets, addresses }: Pick<ChoiceDeps, 'secrets' | 'addresses'>,
   { tenantId, role, options: given = {} }: Wish,
   processor: Processor,
 ): Promise<Record<string, unknown>> {
   const options = (processor.validateOptions(given) ?? {}) as Record<string, unknown>;
   await assertSecrets(secrets, { tenantId, role, processor, options });
+  await assertAddresses(processor.addresses?.(options) ?? [], addresses);
   await processor.assertUsable?.(options, { tenantId });
   return options;
+}
+
+/** A job whose every call would be refused is not made. */
+async function assertAddresses(
+  named: readonly FixedAddress[],
+  addresses: ChoiceDeps['addresses'],
+): Promise<void> {
+  for (const { url, pointer } of named) {
+    const refusal = (await addresses?.findRefusal?.(url)) ?? null;
+    if (refusal === null) continue;
+    const advice =
+      'Where jobs may call addresses of this network, the operator sets SLUICE_BLOCK_PRIVATE_ADDRESSES=false';
+    throw fetchErrors.raise.address_blocked(`${refusal}. ${advice}`, {
+      fields: [{ pointer, message: 'is an address that is refused' }],
+    });
+  }
 }
 
 /** For options that were validated. */

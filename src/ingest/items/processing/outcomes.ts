@@ -3,7 +3,8 @@ import type { ClaimedItem, ItemBounds, ItemChange, Wait } from '../types.ts';
 import { type ItemOutcome, ResultJson, sameAsInput } from './processors/types.ts';
 
 /** The attempts of an item, this one included, and how many of those before were throttled or found nothing. */
-type Tried = Pick<ClaimedItem, 'id' | 'attempts'> & Partial<Pick<ClaimedItem, 'throttled' | 'notFound'>>;
+type Tried = Pick<ClaimedItem, 'id' | 'attempts'> &
+  Partial<Pick<ClaimedItem, 'throttled' | 'notFound' | 'uncharged'>>;
 type AttemptBounds = Pick<ItemBounds, 'maxAttemptsError' | 'maxAttemptsNotFound' | 'maxAttemptsThrottled'>;
 
 /**
@@ -88,7 +89,7 @@ function changeOfError(
     const delayMs = outcome.retryAfterMs ?? Math.round(unusedDelayMs * (0.5 + random()));
     return { ...change, status: 'PENDING', delayMs, givesAttemptBack: true };
   }
-  const attempts = item.attempts - (item.throttled ?? 0) - (item.notFound ?? 0);
+  const attempts = item.attempts - (item.throttled ?? 0) - (item.notFound ?? 0) - (item.uncharged ?? 0);
   if (outcome.class === 'permanent' || attempts >= maxAttempts) return change;
   const policy = { delay: errorDelay, maxRetries: maxAttempts - 1 };
   const decision = decideRetry(policy, Math.max(0, attempts - 1), {}, random);

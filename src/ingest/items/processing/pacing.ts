@@ -1,6 +1,8 @@
 import type { FetchAnswer, FetchOptions, GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../../lib/fetch/retry-after.ts';
-import type { JobKey, Wait } from '../types.ts';
+import type { ProviderLimiter, ProviderWait } from '../providers/provider-limiter.ts';
+import { hostOf, type ProviderKey } from '../providers/types.ts';
+import type { JobKey } from '../types.ts';
 import {
   type ClaimBounds,
   type ClaimSignal,
@@ -22,6 +24,8 @@ import { PressureMeter } from './pressure.ts';
 import { CallNotBegun } from './processors/outcomes.ts';
 
 const maxRemembered = 1_000;
+const longPauseMs = 800;
+const lookAgainMs = 4_000;
 
 /** What the controllers decided, and why, as people see it. */
 export interface ControllerView {
@@ -50,14 +54,17 @@ export class Pacing {
   readonly #providers = new Map<string, ProviderPace>();
   readonly #pressure: PressureMeter;
   readonly #onThrottled: (provider: string) => void;
+  readonly #limiterOf: ((key: ProviderKey) => ProviderLimiter) | undefined;
 
   constructor(options: {
     bounds: ClaimBounds;
     onThrottled: (provider: string) => void;
     pressure?: PressureMeter;
+    limiterOf?: (key: ProviderKey) => ProviderLimiter;
   }) {
     this.#bounds = options.bounds;
     this.#onThrottled = options.onThrottled;
+    this.#limiterOf = options.limiterOf;
     this.#pressure = options.pressure ?? new PressureMeter();
   }
 
@@ -82,7 +89,9 @@ export class Pacing {
     const known = this.#providers.get(key);
     if (known) return known;
     forgetOldest(this.#providers);
-    const made = new ProviderPace(() => this.#onThrottled(name));
+    const host = hostOf(name);
+    const limiter = host === null ? undefined : this.#limiterOf?.({ tenantId, host });
+    const made = new ProviderPace(() => this.#onThrottled(name), limiter);
     this.#providers.set(key, made);
     return made;
   }
@@ -136,12 +145,6 @@ interface Stops {
   onTurn: (() => void) | undefined;
 }
 
-/** A time in which no call starts, and why. */
-export interface ProviderWait {
-  waitMs: number;
-  waitingFor: Wait;
-}
-
 /** A call that is about to be made; it counts like one that runs. */
 export interface ExpectedCall {
   begun(): void;
@@ -153,11 +156,26 @@ export class ProviderPace {
   readonly #onThrottled: () => void;
   readonly #waiting = new Set<() => void>();
   readonly #listeners = new Set<() => void>();
+  readonly #limiter: ProviderLimiter | undefined;
+  /** What the settings, the budget or another process keep back. */
+  #hold: { untilMs: number; lookAgainMs: number; waitingFor: ProviderWait['waitingFor'] } | null = null;
+  #publishedMs = 0;
   #expected = 0;
   #wasCalled = false;
 
-  constructor(onThrottled: () => void) {
+  constructor(onThrottled: () => void, limiter?: ProviderLimiter) {
     this.#onThrottled = onThrottled;
+    this.#limiter = limiter;
+  }
+
+  get inFlight(): number {
+    return this.#state.inFlight;
+  }
+
+  /** Reads the settings, and what other processes know; cheap when that was done a moment ago. */
+  async refresh(): Promise<void> {
+    const wait = await this.#limiter?.refresh();
+    if (wait) this.#holdFor(wait);
   }
 
   get concurrency(): number {
@@ -170,7 +188,7 @@ export class ProviderPace {
 
   /** How many calls could start now. */
   get room(): number {
-    if (waitBeforeCall(this.#state, performance.now()) > 0) return 0;
+    if (this.startsInMs > 0) return 0;
     const allowed = isFailing(this.#state) ? 1 : this.concurrency;
     const soon = this.#state.delayMs > 0 ? Math.max(1, Math.ceil(100 / this.#state.delayMs)) : allowed;
     return Math.max(0, Math.min(soon, allowed - this.#state.inFlight) - this.#expected);
@@ -183,12 +201,18 @@ export class ProviderPace {
 
   /** When there may be room without a call ending before: for a timer. */
   get startsInMs(): number {
-    return waitBeforeCall(this.#state, performance.now());
+    const now = performance.now();
+    return Math.max(waitBeforeCall(this.#state, now), (this.#hold?.lookAgainMs ?? 0) - now);
   }
 
   /** Null: calls may start, or do so in a moment. */
   get wait(): ProviderWait | null {
-    const waitMs = this.#state.resumeAtMs - performance.now();
+    const now = performance.now();
+    const waitMs = this.#state.resumeAtMs - now;
+    const hold = this.#hold;
+    if (hold !== null && hold.lookAgainMs > now && hold.untilMs - now >= waitMs) {
+      return { waitMs: hold.untilMs - now, waitingFor: hold.waitingFor };
+    }
     if (waitMs <= 0) return null;
     return { waitMs, waitingFor: isFailing(this.#state) ? 'provider_down' : 'provider_pause' };
   }
@@ -219,10 +243,12 @@ export class ProviderPace {
   /** The same fetch, limited to the provider's pace. Once `ending` aborts, waiting calls are not started. */
   pace(fetch: GuardedFetch, ending?: AbortSignal, onTurn?: () => void): GuardedFetch {
     const paced = async (url: string, options?: FetchOptions) =>
-      this.#call({ signal: options?.signal, ending, onTurn }, () => fetch(url, options));
+      this.#call({ signal: options?.signal, ending, onTurn }, () => fetch(url, this.#inTime(options)));
     return Object.assign(paced, {
       stream: (url: string, options?: FetchOptions) =>
-        this.#call({ signal: options?.signal, ending, onTurn }, () => fetch.stream(url, options)),
+        this.#call({ signal: options?.signal, ending, onTurn }, () =>
+          fetch.stream(url, this.#inTime(options)),
+        ),
       close: () => fetch.close(),
     });
   }
@@ -239,20 +265,58 @@ export class ProviderPace {
     } finally {
       this.#state = callEnded(this.#state, end, performance.now(), defaultPaceBounds);
       if (end.outcome === 'throttled') this.#onThrottled();
+      this.#publish();
       for (const wake of this.#waiting) wake();
       for (const listener of this.#listeners) listener();
     }
+  }
+
+  /** Whether the settings allow the call that has just been counted; if not, it is not counted any more. */
+  async #isAllowed(): Promise<boolean> {
+    try {
+      const wait = (await this.#limiter?.take(this.#state.inFlight - 1)) ?? null;
+      if (wait === null) return true;
+      this.#holdFor(wait);
+    } catch (error) {
+      this.#state = { ...this.#state, inFlight: this.#state.inFlight - 1 };
+      throw error;
+    }
+    this.#state = { ...this.#state, inFlight: this.#state.inFlight - 1 };
+    return false;
+  }
+
+  #holdFor({ waitMs, waitingFor }: ProviderWait): void {
+    const now = performance.now();
+    // Somebody may raise the budget meanwhile.
+    this.#hold = { untilMs: now + waitMs, lookAgainMs: now + Math.min(waitMs, lookAgainMs), waitingFor };
+  }
+
+  #inTime(options: FetchOptions | undefined): FetchOptions | undefined {
+    const most = this.#limiter?.timeoutMs ?? null;
+    return most === null ? options : { ...options, timeoutMs: Math.min(options?.timeoutMs ?? most, most) };
+  }
+
+  /** A longer pause is for all processes. */
+  #publish(): void {
+    const untilMs = this.#state.resumeAtMs;
+    const waitMs = untilMs - performance.now();
+    if (!this.#limiter || waitMs < longPauseMs || untilMs <= this.#publishedMs) return;
+    this.#publishedMs = untilMs;
+    const waitingFor = isFailing(this.#state) ? 'provider_down' : 'provider_pause';
+    // If the database is away, the others find out by themselves.
+    this.#limiter.publish({ waitMs, waitingFor }).catch(() => {});
   }
 
   async #turn({ signal, ending }: Pick<Stops, 'signal' | 'ending'>): Promise<void> {
     for (;;) {
       signal?.throwIfAborted();
       if (ending?.aborted) throw new CallNotBegun();
-      const waitMs = waitBeforeCall(this.#state, performance.now());
+      const waitMs = this.startsInMs;
       if (waitMs <= 0) {
         // Started in the same step: otherwise all waiting calls would pass at once.
         this.#state = callStarted(this.#state, performance.now());
-        return;
+        if (await this.#isAllowed()) return;
+        continue;
       }
       await new Promise<void>((resolve) => {
         const wake = (): void => {

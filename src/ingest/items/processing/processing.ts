@@ -95,16 +95,19 @@ export class ClaimedInput implements ItemInput {
   readonly id: number;
   readonly rowNo: number;
   readonly attempts: number;
+  readonly attemptNo: number;
   readonly strategy: number;
   readonly inputJson: string;
   readonly #processor: Processor;
   #input: Record<string, unknown> | undefined;
   #normalized: Record<string, unknown> | undefined;
 
-  constructor({ id, rowNo, attempts, strategy, inputJson }: ClaimedItem, processor: Processor) {
+  constructor({ id, rowNo, attempts, crashes, strategy, inputJson }: ClaimedItem, processor: Processor) {
     this.id = id;
     this.rowNo = rowNo;
     this.attempts = attempts;
+    // A claim after a crash repeats the attempt that nobody heard the end of.
+    this.attemptNo = attempts - crashes;
     this.strategy = strategy;
     this.inputJson = inputJson;
     this.#processor = processor;

@@ -7,7 +7,7 @@ const lines = (texts: readonly string[]): string => texts.join('\n');
 
 const claimedItem = trustedSql(
   `id, row_no as "rowNo", attempts, strategy, crashes, coalesce(throttled_count, 0) as throttled,
-   coalesce(not_found_count, 0) as "notFound", input_json::text as "inputJson"`,
+   coalesce(not_found_count, 0) as "notFound", coalesce(uncharged, 0) as uncharged, input_json::text as "inputJson"`,
 );
 
 /**
@@ -80,6 +80,17 @@ export async function noteJobWait(
        and job_id = ${jobId}`);
 }
 
+/** Adds to what the job has cost, and returns the sum. */
+export async function addJobCost(tx: Tx, { tenantId, jobId }: JobKey, cost: number): Promise<number> {
+  const row = await tx.find<{ cost: number }>(sql`
+    update item_jobs
+       set cost = coalesce(cost, 0) + ${cost}
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}
+    returning cost`);
+  return row?.cost ?? cost;
+}
+
 /** Whether a row waits that a worker died with. */
 export async function hasCrashedItem(tx: Tx, { tenantId, jobId }: JobKey): Promise<boolean> {
   const row = await tx.find<{ found: boolean }>(sql`
@@ -149,8 +160,9 @@ export async function changeItems(
              else c.result::json end,
            error_code = c.error_code,
            last_error = c.last_error,
-           attempts = j.attempts + case
+           attempts = j.attempts - coalesce(j.uncharged, 0) + case
              when ${lockToken}::uuid is null then (not c.gives_back)::int else -(c.gives_back::int) end,
+           uncharged = null,
            strategy = j.strategy + c.next_strategy::int,
            waiting_for = c.waiting_for,
            throttled_count = case c.retry_class when 'throttled' then coalesce(j.throttled_count, 0) + 1
@@ -209,7 +221,7 @@ export async function releaseExpired(
        set status = 'PENDING',
            crashes = crashes + 1,
            -- A holder that is dead has used the attempt up. One that is late was cut off: no fault of the row.
-           attempts = attempts - case when lock_expires_at > '-infinity' then 1 else 0 end,
+           uncharged = case when lock_expires_at > '-infinity' then coalesce(uncharged, 0) + 1 else uncharged end,
            waiting_for = null,
            due_at = '-infinity',
            locked_by = null,
@@ -288,15 +300,17 @@ export async function insertProviderCalls(
     error: string | null;
     tookMs: number;
     userId: string;
+    cost: number | null;
+    tokens: number | null;
   })[],
 ): Promise<void> {
   if (calls.length === 0) return;
   await tx.run(sql`
     insert into search_events (
-      tenant_id, job_id, item_ids, provider, strategy, status, outcome, error, took_ms, user_id)
+      tenant_id, job_id, item_ids, provider, strategy, status, outcome, error, took_ms, user_id, cost, tokens)
     select c."tenantId", c."jobId", c."itemIds", c.provider, c.strategy, c.status, c.outcome, c.error, c."tookMs",
-           c."userId"
+           c."userId", c.cost, c.tokens
       from jsonb_to_recordset(${JSON.stringify(calls)}::jsonb) as c (
         "tenantId" text, "jobId" uuid, "itemIds" bigint[], provider text, strategy text, status integer, outcome text,
-        error text, "tookMs" integer, "userId" text)`);
+        error text, "tookMs" integer, "userId" text, cost double precision, tokens integer)`);
 }

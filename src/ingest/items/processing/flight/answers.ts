@@ -1,5 +1,9 @@
+import { pauseJob } from '../../../../kernel/jobs/store.ts';
 import { isSluiceError } from '../../../../lib/errors.ts';
+import type { Tx } from '../../../../lib/postgres/db.ts';
 import { Bell } from '../../../../lib/timing/bell.ts';
+import { countCalls } from '../../providers/provider-store.ts';
+import { hostOf } from '../../providers/types.ts';
 import type { ItemChange, ItemJob } from '../../types.ts';
 import { closeBatch, freshOf } from '../batch.ts';
 import type { HeldLocks } from '../item-locks.ts';
@@ -14,7 +18,7 @@ import {
 } from '../opened-turn.ts';
 import { isOurTrouble } from '../processors/outcomes.ts';
 import type { ProviderCall } from '../processors/types.ts';
-import { changeItems, insertProviderCalls } from '../store.ts';
+import { addJobCost, changeItems, insertProviderCalls } from '../store.ts';
 
 interface Answer {
   changes: ItemChange[];
@@ -45,6 +49,7 @@ export class Answers {
   #seen = { items: 0, failures: 0, sinceMs: performance.now() };
   #isStuck = false;
   #isCommitting = false;
+  #hasPaused = false;
   /** How many rows have ended, and whether that was all of the job. */
   processed = 0;
   isLast = false;
@@ -162,8 +167,18 @@ export class Answers {
         tx,
         fresh.map((call) => rowOfCall(job, call)),
       );
+      await this.#countCalls(tx, fresh);
       const end = { changes: kept, from: 'PROCESSING', fresh: freshOf(kept) } as const;
-      return { kept, ...(await closeBatch(tx, { ...reportOf(this.#deps, this.#opened), ...end })) };
+      const isSpent = await this.#spend(tx, fresh);
+      const closed = await closeBatch(tx, { ...reportOf(this.#deps, this.#opened), ...end });
+      // Once per flight: what was under way when the job was paused must not pause it again after it was resumed.
+      const mayPause = isSpent && !this.#hasPaused && !closed.isLast && closed.status === 'running';
+      if (!mayPause) return { kept, ...closed };
+      await pauseJob(tx, { ...job, from: ['running'] });
+      tx.afterCommit(() => {
+        this.#hasPaused = true;
+      });
+      return { kept, isLast: false, status: 'paused' as const };
     });
     const { kept } = result;
     committed(this.#deps, this.#opened, { kept, late: isRepeated ? 0 : changes.length - kept.length });
@@ -173,6 +188,29 @@ export class Answers {
     this.#noteRetries(kept);
     this.#observe(changes);
     if (endedOf(kept) > 0) wake.announce('events');
+  }
+
+  /** For GET /api/providers: with the rows, so that a crash counts no call twice. */
+  async #countCalls(tx: Tx, calls: readonly ProviderCall[]): Promise<void> {
+    const { job, turn, provider } = this.#opened;
+    for (const host of new Set(calls.map((call) => hostOf(call.provider)))) {
+      if (host === null) continue;
+      const some = calls.filter((call) => hostOf(call.provider) === host);
+      const costs = some.flatMap(({ cost }) => cost ?? []);
+      const cost = costs.length === 0 ? null : costs.reduce((sum, one) => sum + one, 0);
+      const told = { calls: some.length, cost, inFlight: provider.inFlight, pace: provider.describe() };
+      await countCalls(tx, { tenantId: job.tenantId, host }, { workerId: turn.workerId, ...told });
+    }
+  }
+
+  /** Whether the calls have used up the job's budget. A job that is resumed may spend as much again. */
+  async #spend(tx: Tx, calls: readonly ProviderCall[]): Promise<boolean> {
+    const { job, processor, options } = this.#opened;
+    const cost = calls.reduce((sum, call) => sum + (call.cost ?? 0), 0);
+    if (cost === 0) return false;
+    const spent = await addJobCost(tx, job, cost);
+    const budget = processor.budget?.(options);
+    return budget !== undefined && Math.floor(spent / budget) > Math.floor((spent - cost) / budget);
   }
 
   #noteRetries(kept: readonly ItemChange[]): void {
@@ -196,5 +234,6 @@ export class Answers {
 
 function rowOfCall(job: ItemJob, call: ProviderCall) {
   const { tenantId, jobId, userId } = job;
-  return { tenantId, jobId, userId, ...call, tookMs: Math.round(call.tookMs), error: call.error ?? null };
+  const { cost = null, tokens = null, error = null } = call;
+  return { tenantId, jobId, userId, ...call, tookMs: Math.round(call.tookMs), error, cost, tokens };
 }

@@ -4,13 +4,13 @@ import { isSluiceError } from '../../../../lib/errors.ts';
 import { newId } from '../../../../lib/ids.ts';
 import { clamp } from '../../../../lib/numbers.ts';
 import { Bell } from '../../../../lib/timing/bell.ts';
+import type { ProviderWait } from '../../providers/provider-limiter.ts';
 import type { ClaimedItem, ItemChange } from '../../types.ts';
 import { maxParkMs, parkUntilDue } from '../batch.ts';
 import { type HeldLocks, holdOn, renewWhileWorking } from '../item-locks.ts';
 import { type JobWatch, watchJob } from '../job-watch.ts';
 import { changesOf, contextFor, contextOf, type Opened, reportOf, type TurnDeps } from '../opened-turn.ts';
 import { givenBack } from '../outcomes.ts';
-import type { ProviderWait } from '../pacing.ts';
 import { fitting } from '../processing.ts';
 import { CallNotBegun, isOurTrouble } from '../processors/outcomes.ts';
 import type { ProviderCall } from '../processors/types.ts';
@@ -39,6 +39,8 @@ export class Flight {
   readonly #answers: Answers;
   readonly #watch: JobWatch;
   readonly #bell = new Bell();
+  /** Aborted when no further call may begin, not even one that waits for its turn with the provider. */
+  readonly #landing = new AbortController();
   readonly #size: number;
   readonly #untilMs: number;
   readonly #isByCall: boolean;
@@ -62,6 +64,7 @@ export class Flight {
     this.#locks = { lockToken: newId(), lockMs, renewal: { atMs: 0 } };
     this.#answers = new Answers(deps, opened, { locks: this.#locks, onCommit: () => this.#bell.ring() });
     this.#watch = watchJob(deps, opened);
+    this.#watch.ending.addEventListener('abort', () => this.#landing.abort(), { once: true });
   }
 
   async run(): Promise<TurnResult> {
@@ -69,6 +72,7 @@ export class Flight {
     const stopRenewing = renewWhileWorking(this.#deps, this.#opened, this.#locks);
     const stopListening = provider.onChange(() => this.#bell.ring());
     try {
+      await provider.refresh();
       while (!this.#mustEnd()) {
         if (this.#needsRows()) await this.#claim();
         this.#start();
@@ -128,6 +132,7 @@ export class Flight {
     const limit = Math.max(1, this.#wanted() - this.#queue.length);
     this.#answers.nextRetryAtMs = Number.POSITIVE_INFINITY;
     try {
+      await this.#opened.provider.refresh();
       const { items, hasCrashed } = await claimRows(this.#deps, this.#opened, {
         locks: this.#locks,
         limit,
@@ -178,12 +183,14 @@ export class Flight {
       log: (call) => void calls.push(call),
       assertHeld: () => this.#assertHeld(),
       signal: this.#watch.signal,
-      ending: this.#watch.ending,
+      ending: this.#landing.signal,
       onTurn: () => expected.begun(),
     });
     let changes: ItemChange[];
     try {
-      changes = await changesOf(this.#deps, this.#opened, { items, context });
+      const made = await changesOf(this.#deps, this.#opened, { items, context });
+      // What was stopped before its call has no outcome, and no error to show.
+      changes = made.map((change) => (isUntouched(change) ? givenBack(change) : change));
     } catch (error) {
       changes = this.#withoutFault(items, error);
     }
@@ -222,11 +229,14 @@ export class Flight {
     return Math.max(1, Math.min(lookMs, startsInMs, claimInMs > 0 ? claimInMs : lookMs));
   }
 
-  /** No further call begins; those that run are waited for, and what was not begun is given back. */
+  /**
+   * No further call begins; those that run are waited for, and what was not begun is given back. It is due at once: the
+   * job as a whole waits, and if somebody raises a limit meanwhile, no row is left behind.
+   */
   async #land(): Promise<void> {
+    this.#landing.abort();
     const left = this.#queue.splice(0);
-    const wait = this.#wait && { delayMs: Math.round(this.#wait.waitMs), waitingFor: this.#wait.waitingFor };
-    this.#answers.add({ changes: left.map((item) => givenBack(item, wait)), calls: [] });
+    this.#answers.add({ changes: left.map((item) => givenBack(item)), calls: [] });
     while (this.#open > 0) await this.#bell.wait(lookMs);
     await this.#answers.close();
   }
@@ -255,4 +265,8 @@ export class Flight {
     });
     return { processed: this.#answers.processed, state: 'idle' };
   }
+}
+
+function isUntouched({ status, givesAttemptBack }: ItemChange): boolean {
+  return status === 'PENDING' && givesAttemptBack;
 }

@@ -27,6 +27,7 @@ describe('the registry', () => {
       'noop',
       'validate',
       'http',
+      'llm',
       'catalog',
       'image',
       'mine',

@@ -7,6 +7,7 @@ import { toProcessor } from './custom/processor.ts';
 import { processorErrors } from './errors.ts';
 import { httpProcessor } from './http/http.ts';
 import { imageProcessor } from './image.ts';
+import { llmProcessor } from './llm/llm.ts';
 import { noopProcessor } from './noop.ts';
 import type { Processor } from './types.ts';
 import type { RowChecks } from './validate/row-checks.ts';
@@ -18,7 +19,7 @@ export interface ProcessorRegistry {
   names(): string[];
 }
 
-const builtInNames = ['noop', 'validate', 'http', 'catalog', 'image'];
+const builtInNames = ['noop', 'validate', 'http', 'llm', 'catalog', 'image'];
 const maxCustom = 1_000;
 
 /** `custom`: the `processors` of sluice.config.mjs. */
@@ -36,6 +37,7 @@ export function createProcessorRegistry({
     noopProcessor,
     validateProcessor(rowChecks),
     httpProcessor,
+    llmProcessor,
     catalogProcessor(catalogs),
     imageProcessor,
   ];

@@ -51,6 +51,8 @@ export interface ItemInput {
   /** The well-known fields (title, brand, sku, …) under one name each, trimmed and in NFC; computed on first use. */
   readonly normalized: Readonly<Record<string, unknown>>;
   attempts: number;
+  /** The same for every call of one attempt, also when a crash makes it necessary to repeat the call. */
+  attemptNo?: number;
   /** Grows with each retry; a processor takes it modulo the number of its strategies. */
   strategy: number;
 }
@@ -94,12 +96,21 @@ export interface Processor {
   itemsPerCall?(options: unknown): number;
   /** The secrets that the options name, and every address that they would be sent to. */
   readonly secrets?: (options: unknown) => WantedSecret[];
+  /** What the calls of a job may cost before it is paused. */
+  budget?(options: unknown): number | undefined;
+  /** Every address that the options name, whatever the rows hold. */
+  addresses?(options: unknown): FixedAddress[];
   /** When a job is created: throws for problems with the options that only the database can know. */
   assertUsable?(options: unknown, job: { tenantId: string }): Promise<void>;
   /** Returns as many outcomes as items, in the same order. */
   process(items: ItemInput[], options: unknown, context: ProcessorContext): Promise<ItemOutcome[]>;
   /** Replaces the well-known fields in `normalized`; stored with the row when its file is ingested. */
   normalize?(input: Record<string, unknown>): unknown;
+}
+
+export interface FixedAddress {
+  url: string;
+  pointer: string;
 }
 
 export interface ProviderCall {
@@ -112,4 +123,7 @@ export interface ProviderCall {
   outcome: string;
   tookMs: number;
   error?: string;
+  /** Where the provider's answer tells them, as that of a language model does. */
+  cost?: number;
+  tokens?: number;
 }

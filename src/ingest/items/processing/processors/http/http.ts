@@ -1,7 +1,15 @@
 import { isSluiceError } from '../../../../../lib/errors.ts';
+import { idempotencyKeyOf } from '../idempotency-key.ts';
 import { CallNotBegun, endsSlice, failure, failureOf, stoppedOutcome } from '../outcomes.ts';
 import type { ItemError, ItemInput, ItemOutcome, Processor, ProcessorContext } from '../types.ts';
-import { type HttpOptions, type HttpRequest, parseHttpOptions, requestFor, secretsIn } from './options.ts';
+import {
+  addressesIn,
+  type HttpOptions,
+  type HttpRequest,
+  parseHttpOptions,
+  requestFor,
+  secretsIn,
+} from './options.ts';
 import {
   type Credentials,
   loadCredentials,
@@ -19,6 +27,7 @@ export const httpProcessor: Processor = {
   provider: (options) => providerOf(parseHttpOptions(options).request),
   validateOptions: parseHttpOptions,
   secrets: (options) => secretsIn(parseHttpOptions(options)),
+  addresses: (options) => addressesIn(parseHttpOptions(options)),
   itemsPerCall: (options) => parseHttpOptions(options).batch?.size ?? 1,
   process: (items, options, context) => processItems(items, parseHttpOptions(options), context),
 };
@@ -109,7 +118,7 @@ async function makeCall(run: Run, call: Call): Promise<void> {
   const prepared = prepare(run, call);
   if (prepared === null) return;
   const startedMs = performance.now();
-  const answer = await send(run, prepared);
+  const answer = await send(run, withKey(run, call, prepared));
   const results = interpret(answer, items, run.options);
   for (const [index, item] of items.entries()) run.outcomes.set(item, results[index] ?? stoppedOutcome());
   // A batch is logged with its worst outcome, which is what backpressure needs to know.
@@ -149,6 +158,15 @@ function prepare({ options, credentials, outcomes }: Run, { request, items }: Ca
     for (const item of items) outcomes.set(item, outcome);
     return null;
   }
+}
+
+/** A header that the request sets itself stays as it is. */
+function withKey({ options, context }: Run, { items }: Call, prepared: PreparedCall): PreparedCall {
+  const name = options.idempotencyHeader.toLowerCase();
+  const { headers } = prepared.fetchOptions;
+  if (name === '' || headers?.[name] !== undefined) return prepared;
+  const key = idempotencyKeyOf(context.jobId, items);
+  return { ...prepared, fetchOptions: { ...prepared.fetchOptions, headers: { ...headers, [name]: key } } };
 }
 
 async function send(

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { WantedSecret } from '../../../../../kernel/secrets/types.ts';
 import { fetchMethods, isHeaderAllowed } from '../../../../../lib/fetch/request.ts';
 import { isShallow, parseOptions } from '../options.ts';
+import type { FixedAddress } from '../types.ts';
 import { hasDotSegment, hasPlaceholder, parseTemplate } from './template.ts';
 
 const maxDepth = 20;
@@ -121,6 +122,8 @@ const schema = z
     auth: auth.optional(),
     batch: batch.optional(),
     response: response.prefault({}),
+    /** Sent with a key that is the same for all calls of one attempt of a row; an empty text sends none. */
+    idempotencyHeader: z.union([z.literal(''), headerName]).default('Idempotency-Key'),
     timeoutMs: z.number().int().min(100).max(120_000).default(10_000),
     maxResponseBytes: z
       .number()
@@ -152,6 +155,17 @@ export function requestFor(options: HttpOptions, strategyNumber: number): HttpRe
     name: 'default',
   };
   return { ...options.request, ...changes, strategy: name };
+}
+
+/** Where the calls go. The host is literal in each URL, so a placeholder can stand for anything. */
+export function addressesIn(options: HttpOptions): FixedAddress[] {
+  if (options.strategies.length === 0) {
+    return [{ url: sampleOf(options.request.url), pointer: '/options/request/url' }];
+  }
+  return options.strategies.map((_, index) => ({
+    url: sampleOf(requestFor(options, index).url),
+    pointer: `/options/strategies/${index}/url`,
+  }));
 }
 
 /** Every strategy sends the secret along. The host is literal in each URL, so a placeholder can stand for anything. */
