@@ -8,6 +8,8 @@ export interface Claimed {
   items: ClaimedItem[];
   /** A row waits that a worker died with: it is claimed alone, so that a second crash affects no other. */
   hasCrashed: boolean;
+  /** Rows of dead or late workers that this claim has freed. */
+  freed: number;
 }
 
 /** Locks rows for this turn. `alone`: one row that a worker died with. */
@@ -23,13 +25,13 @@ export async function claimRows(
     const freed = await releaseExpired(tx, { ...job, limit: 1_000 });
     const lock = { ...job, workerId: turn.workerId, lockToken, lockMs };
     const items = alone ? await claimCrashedItem(tx, lock) : await claimItems(tx, { ...lock, limit });
-    const hasCrashed = freed > 0 || (await hasCrashedItem(tx, job));
+    const hasCrashed = await hasCrashedItem(tx, job);
     const back = moveCounts({}, { from: 'PROCESSING', to: 'PENDING', n: freed });
     const delta = moveCounts(back, { from: 'PENDING', to: 'PROCESSING', n: items.length });
     const fresh: Unreported = freed > 0 ? { 'retried.crashed': freed } : {};
     const end = { changes: [], delta, fresh, needsRunning: true };
     await closeBatch(tx, { ...reportOf(deps, opened), ...end });
-    return { items, hasCrashed, fresh };
+    return { items, hasCrashed, freed, fresh };
   });
   deps.metrics.moved(fresh);
   if (claimed.items.length > 0) locks.renewal.atMs ||= askedAtMs;

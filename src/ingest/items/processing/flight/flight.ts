@@ -42,13 +42,15 @@ export class Flight {
   /** Aborted when no further call may begin, not even one that waits for its turn with the provider. */
   readonly #landing = new AbortController();
   readonly #size: number;
-  readonly #untilMs: number;
+  #untilMs: number;
   readonly #isByCall: boolean;
   #queue: ClaimedItem[] = [];
   #open = 0;
   #claimAtMs = 0;
   #isDry = false;
   #hasCrashed = false;
+  #hasFreed = false;
+  #hasClaimed = false;
   #aloneAtMs = performance.now() - betweenAloneMs;
   #wait: ProviderWait | null = null;
 
@@ -133,16 +135,18 @@ export class Flight {
     this.#answers.nextRetryAtMs = Number.POSITIVE_INFINITY;
     try {
       await this.#opened.provider.refresh();
-      const { items, hasCrashed } = await claimRows(this.#deps, this.#opened, {
+      const { items, hasCrashed, freed } = await claimRows(this.#deps, this.#opened, {
         locks: this.#locks,
         limit,
         alone,
       });
       this.#queue.push(...items);
-      this.#hasCrashed = hasCrashed;
+      if (freed > 0 && this.#hasClaimed) this.#leaveFreed();
+      this.#hasClaimed ||= items.length > 0;
+      this.#hasCrashed = hasCrashed && !this.#hasFreed;
       if (alone) this.#aloneAtMs = performance.now();
       this.#isDry = items.length === 0 || (!alone && items.length < limit);
-      if (this.#isDry && hasCrashed && !alone) this.#aloneAtMs = 0;
+      if (this.#isDry && this.#hasCrashed && !alone) this.#aloneAtMs = 0;
       this.#claimAtMs = performance.now() + (this.#isDry ? lookMs : Math.min(this.#spacingMs, maxParkMs));
     } catch (error) {
       if (isSluiceError(error) && error.code === 'lease_lost') throw error;
@@ -150,6 +154,12 @@ export class Flight {
       // Nothing is lost: what was claimed before goes on.
       this.#claimAtMs = performance.now() + troubleDelayMs;
     }
+  }
+
+  /** Rows that a worker died with are for the next turn, which comes soon: perhaps this worker was the late one. */
+  #leaveFreed(): void {
+    this.#hasFreed = true;
+    this.#untilMs = Math.min(this.#untilMs, performance.now() + this.#deps.bounds.targetSliceMs);
   }
 
   #start(): void {
