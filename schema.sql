@@ -97,7 +97,7 @@ CREATE OR REPLACE FUNCTION public.analyze_staging()
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   analyze (skip_locked)
@@ -1896,7 +1896,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.parents_of_facts_stay()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 declare
   held text;

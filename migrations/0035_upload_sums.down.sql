@@ -1,7 +1,7 @@
 create or replace function analyze_staging() returns void
 language plpgsql
 security definer
-set search_path = pg_catalog, public
+set search_path = pg_catalog, public, pg_temp
 as $$
 begin
   analyze (skip_locked) public.staging_rows (tenant_id, upload_id, entity_type, row_index, validation_status);
@@ -35,7 +35,7 @@ alter table data_uploads
 revoke update (review) on data_uploads from sluice_parse;
 create or replace function parents_of_facts_stay() returns trigger
 language plpgsql
-set search_path = pg_catalog, public
+set search_path = pg_catalog, public, pg_temp
 as $$
 declare
   held text;

@@ -151,7 +151,7 @@ create trigger metric_breakdowns_keys_stay before update of tenant_id, campaign_
 
 create or replace function parents_of_facts_stay() returns trigger
 language plpgsql
-set search_path = pg_catalog, public
+set search_path = pg_catalog, public, pg_temp
 as $$
 declare
   held text;
@@ -187,7 +187,7 @@ $$;
 create or replace function analyze_staging() returns void
 language plpgsql
 security definer
-set search_path = pg_catalog, public
+set search_path = pg_catalog, public, pg_temp
 as $$
 begin
   analyze (skip_locked)

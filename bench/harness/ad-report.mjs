@@ -25,7 +25,7 @@ export const reportColumns = [
   ['Reach', 'reach'],
   ['Impressions', 'impressions'],
   ['Amount spent (USD)', 'spend'],
-  ['Link clicks', 'clicks'],
+  ['Link clicks', 'link_clicks'],
   ['Purchases', 'conversions'],
   ['Purchases conversion value', 'conversion_value'],
 ];

@@ -86,10 +86,10 @@ function promotion(uploadId) {
     }),
     'analyze ads',
     `insert into daily_metrics as p (
-       tenant_id, workspace_id, client_id, platform, metric_date, campaign_id, ad_set_id, ad_id, impressions, clicks,
+       tenant_id, workspace_id, client_id, platform, metric_date, campaign_id, ad_set_id, ad_id, impressions, link_clicks,
        reach, spend, conversions, conversion_value, currency, as_of, created_by_upload, last_upload)
      select distinct on (a.ad_id, s.ad_set_id, c.campaign_id, f.day::date)
-            ${own}, f.day::date, c.campaign_id, s.ad_set_id, a.ad_id, f.impressions::bigint, f.clicks::bigint,
+            ${own}, f.day::date, c.campaign_id, s.ad_set_id, a.ad_id, f.impressions::bigint, f.link_clicks::bigint,
             f.reach::bigint, f.spend::numeric, f.conversions::numeric, f.conversion_value::numeric, 'USD', ${upload}
        from flat f
        ${joined('campaigns', 'c', 'campaign_id')}
@@ -119,7 +119,15 @@ function promotion(uploadId) {
   }
 }
 
-const figures = ['impressions', 'clicks', 'reach', 'spend', 'conversions', 'conversion_value', 'currency'];
+const figures = [
+  'impressions',
+  'link_clicks',
+  'reach',
+  'spend',
+  'conversions',
+  'conversion_value',
+  'currency',
+];
 const metricUpdates = `${figures.map((name) => `${name} = excluded.${name}`).join(', ')},
             as_of = excluded.as_of,
             last_upload = excluded.last_upload,

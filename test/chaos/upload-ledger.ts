@@ -23,6 +23,7 @@ export interface SentReport extends PlannedReport {
 export interface ExpectedFact {
   impressions: string | null;
   clicks: string | null;
+  linkClicks: string | null;
   reach: string | null;
   spend: string | null;
   conversions: string | null;
@@ -70,7 +71,7 @@ export function expectedFacts(reports: readonly SentReport[]): Map<string, Expec
   for (const { make, size } of reports) {
     const { platform, expected } = make(size);
     for (const { campaign, adSet, ad, metric } of expected.lines()) {
-      const { metricDate, ...figures } = metric;
+      const { metricDate, dateTo: _range, ...figures } = metric;
       const path = [campaign.externalId, adSet?.externalId ?? null, ad?.externalId ?? null];
       facts.set(factKey([platform, ...path, metricDate]), figures);
     }

@@ -83,7 +83,8 @@ type FoundFact = ExpectedFact & Record<'platform' | 'campaign' | 'adSet' | 'ad' 
 function readFacts({ database }: UploadEvidence, tenantId: string): Promise<FoundFact[]> {
   return database.owner<FoundFact>(
     `select m.platform, c.external_id as campaign, s.external_id as "adSet", a.external_id as ad,
-            m.metric_date::text as day, m.impressions::text, m.clicks::text, m.reach::text,
+            m.metric_date::text as day, m.impressions::text, m.clicks::text,
+            m.link_clicks::text as "linkClicks", m.reach::text,
             trim_scale(m.spend)::text as spend, trim_scale(m.conversions)::text as conversions,
             trim_scale(m.conversion_value)::text as "conversionValue", m.currency
        from daily_metrics m

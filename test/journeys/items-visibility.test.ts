@@ -76,7 +76,7 @@ interface OneJob {
 }
 
 interface Route {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PATCH';
   /** As openapi.json names it. */
   path: string;
   query?: string;
@@ -105,6 +105,9 @@ const routes: Route[] = [
   { method: 'GET', path: `${job}/items`, query: '?statuses=PENDING,DONE&pageSize=2', expected: reading },
   { method: 'GET', path: item, expected: reading },
   { method: 'GET', path: `${item}/calls`, expected: reading },
+  { method: 'GET', path: `${job}/failures`, expected: reading },
+  { method: 'GET', path: `${job}/corrections`, expected: reading },
+  { method: 'PATCH', path: item, body: { column: 'title', value: 'corrected' }, expected: steering },
   { method: 'GET', path: `${item}/image`, expected: reading, isOfImages: true },
   { method: 'GET', path: `${item}/thumbnail`, expected: reading, isOfImages: true },
   { method: 'POST', path: `${job}/export`, query: '?format=csv', expected: reading },

@@ -244,9 +244,9 @@ describe('rows', () => {
       const { body } = await product.ask(own, { path: `/api/jobs/${told.body.jobId}` });
       const [row] = await inputsOf(told.body.jobId);
       const found = [(body.columns as string[])[1], Object.keys(row ?? {}).find((name) => name !== 'n')];
-      return found.every((name) => name === text || name === text.trim())
-        ? null
-        : `became ${shown(String(found))}`;
+      // A header without a name gets one, with a note.
+      const kept = [text, text.trim(), ...(text.trim() === '' ? ['column_2'] : [])];
+      return found.every((name) => kept.includes(String(name))) ? null : `became ${shown(String(found))}`;
     });
   });
 });

@@ -179,6 +179,8 @@ async function statementsAgainst(table: string): Promise<Record<string, string>>
 
 /** Tables and views that belong to no tenant, and why nothing of a tenant can be read out of them. */
 const tenantless: Record<string, string> = {
+  dependency_rate_limits:
+    'what the installation’s own services said about their rate limits, for the kernel role alone',
   ended_job_tables: 'names of tables of ended jobs and their periods, for the kernel role alone',
   erased_tenants: 'hashes only',
   event_eras: 'when the event log began anew, for the kernel role alone',
