@@ -139,7 +139,7 @@ describe('a parent that cannot be stored', () => {
     expect(await uploads.count('daily_metrics', upload)).toBe(1);
   });
 
-  test('that a trigger drops without a word has its lines refused as well', async () => {
+  test('an entity that a trigger drops silently has its lines refused as well', async () => {
     const { kernel } = await uploads.start();
     const place = await uploads.place();
     await addTrigger('ads', place.tenantId, `if new.name = 'Ad 2' then return null; end if;`);

@@ -146,7 +146,7 @@ function expectedOf({ shape, ledger }: LedgerReport): string[] {
     .sort();
 }
 
-test('of every generated report the stored sums equal the ledger of its generator, key by key', {
+test('the stored sums of every generated report equal the ledger of its generator, key by key', {
   timeout: 600_000,
 }, async () => {
   const place = await uploads.place();

@@ -48,7 +48,7 @@ async function openProvider() {
 }
 
 describe('the built-in model', () => {
-  test('of an index that names none is the first one, and new indexes name the current one', async () => {
+  test('an index that names no model has the first one, and new indexes name the current one', async () => {
     const settings = { provider: 'local' } as const;
     expect(settingsOfIndex(settings)).toEqual({ provider: 'local', model: 'use-lite-en-q7' });
     expect(settingsForIndex(settings)).toEqual({ provider: 'local', model: 'all-minilm-l6-v2-q8' });

@@ -190,7 +190,7 @@ describe('counts', () => {
     expect(Number(left?.count)).toBeLessThan(32);
   });
 
-  test('of an index of an older version are made by upkeep, and searches find its passages before', async () => {
+  test('upkeep counts the words of an older index, and searches find its passages before', async () => {
     const space = await spaceWith(['The old pump.', 'The old door.', 'A valve.']);
     // As it was before: neither counted nor marked.
     await database.owner(

@@ -95,7 +95,7 @@ describe('lines that differ in a breakdown', () => {
     ]);
   });
 
-  test('of a later file replace those of an earlier one as a whole', async () => {
+  test('breakdowns of a later file replace those of an earlier one as a whole', async () => {
     const place = await uploads.place();
     await send(place, report(byDevice));
     await send(place, report([byDevice[0] as string, '2026-03-01,Summer,1001,TV,1,1,2,USD']));

@@ -44,7 +44,7 @@ function written({ lines, hasIds, hasDevice }: File): string {
 
 const cents = (text: string | null | undefined): number => Math.round(Number(text ?? '0') * 100);
 
-test('of every file the lines add up to what was promoted and what was refused', {
+test('the lines of every file add up to what was promoted and what was refused', {
   timeout: 300_000,
 }, async () => {
   const place = await uploads.place();

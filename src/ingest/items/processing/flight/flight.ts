@@ -22,7 +22,7 @@ import { claimRows } from './claims.ts';
 const waitingTurnMs = 60_000;
 /** For a shorter wait, a turn keeps its rows. */
 const shortWaitMs = 2_000;
-/** What happened when rows were claimed is looked at this often at least. */
+/** A turn looks for rows to claim at least this often. */
 const lookMs = 1_000;
 const troubleDelayMs = 500;
 /** Between two rows that are claimed alone, others have their time. */
