@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { airbyteTroubles } from '../support/fakes/fake-airbyte-troubles.ts';
 import { type TestSync, useSyncs } from '../support/servers/sync-server.ts';
 import { quickPolicy } from '../support/worlds/connector-house.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
@@ -63,6 +64,28 @@ test('workers that trigger at the same moment do not exceed the cap together', a
     syncs.held.kernel.kickOff({ tenantId: sync.tenantId, jobId, durationMs: 500 });
   await Promise.all(all.map(drive));
   expect(active()).toHaveLength(3);
+});
+
+test('syncs whose trigger failed do not wait for each other’s room, nor for their own', async () => {
+  for (const { runId, endedAtMs } of syncs.airbyte.state.jobs) {
+    if (endedAtMs === null) syncs.airbyte.finish(String(runId));
+  }
+  await database.owner(
+    `update ingestion_jobs set status = 'canceled', finished_at = now()
+      where status in ('queued', 'running', 'failed')`,
+  );
+  const all: { sync: TestSync; jobId: string }[] = [];
+  for (let n = 0; n < 3; n += 1) {
+    const one = await started('44444444-4444-4444-8444-444444444444');
+    const { connectionId } = one.sync.connection;
+    one.sync.connection.plan = { statuses: ['succeeded'], rows: 1 };
+    syncs.airbyte.trouble({ kind: 'trigger', connectionId, times: 1 }, airbyteTroubles.serverError());
+    await syncs.driveUntil(one.sync, one.jobId, ({ status }) => status === 'failed');
+    all.push(one);
+  }
+  const drive = ({ sync, jobId }: { sync: TestSync; jobId: string }) =>
+    syncs.driveUntil(sync, jobId, ({ status }) => status === 'success');
+  await Promise.all(all.map(drive));
 });
 
 describe('a schedule by cron expression', () => {

@@ -60,9 +60,18 @@ async function waitForRoom(attempt: Attempt): Promise<SliceResult | null> {
   const { maxRunning, maxRunningPerWorkspace } = deps.policy;
   if (maxRunning === null && maxRunningPerWorkspace === null) return null;
   const isFull = await slice.transaction((tx) =>
-    isCapReached(tx, deps.policy, { ...connector, isFinal: false }),
+    isCapReached(tx, deps.policy, { ...connector, isFinal: false, isCounted: isCounted(attempt) }),
   );
-  return isFull ? waitKeeping(attempt, { waitingFor: 'sync_cap' }) : null;
+  return isFull ? waitOutside(attempt) : null;
+}
+
+/** Jobs at this stage count as running; after a failed trigger a job is still at it. */
+const triggering = 'triggering';
+const isCounted = ({ slice }: Attempt): boolean => slice.job.stage === triggering;
+
+/** Takes no room while it waits: syncs that count each other would wait for ever. */
+function waitOutside(attempt: Attempt): SliceResult {
+  return { ...waitKeeping(attempt, { waitingFor: 'sync_cap' }), stage: 'waiting' };
 }
 
 /** Airbyte's notification may come after the poll that saw the failure: then the retry that waits is pointless. */
@@ -180,10 +189,10 @@ async function post(attempt: Attempt, since: Date | null): Promise<SliceResult> 
     unansweredSince: now.toISOString(),
   };
   const isFull = await slice.transaction(
-    (tx) => isCapReached(tx, deps.policy, { ...connector, isFinal: true }),
-    (full) => (full ? {} : { checkpoint: kept(withIntent), stage: 'triggering' }),
+    (tx) => isCapReached(tx, deps.policy, { ...connector, isFinal: true, isCounted: isCounted(attempt) }),
+    (full) => (full ? {} : { checkpoint: kept(withIntent), stage: triggering }),
   );
-  if (isFull) return waitKeeping(attempt, { waitingFor: 'sync_cap' });
+  if (isFull) return waitOutside(attempt);
   attempt.checkpoint = withIntent;
   const answer = await calls.ask('trigger', (client, options) =>
     client.triggerSync(connector.airbyteConnectionId, options),
