@@ -1,11 +1,15 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { giveWay } from '../../../lib/threads/give-way.ts';
 import { storable } from '../../../lib/well-formed.ts';
 import { loadTokenCounter } from '../embedders/local-assets.ts';
 import type { Chunk, ChunkerSettings } from './chunker.ts';
 import { createChunker } from './create-chunker.ts';
 
 // Runs in the thread that cuts long texts; `cut-text.ts` starts it.
-if (parentPort !== null) await serve(parentPort, workerData as CuttingStart);
+if (parentPort !== null) {
+  giveWay();
+  await serve(parentPort, workerData as CuttingStart);
+}
 
 /** The main thread unpacks a whole batch at once, so a batch must be small. */
 const mostChunks = 64;

@@ -1,9 +1,13 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
+import { giveWay } from '../../../lib/threads/give-way.ts';
 import { convertDocument } from './convert.ts';
 import type { DocumentKind, DocumentLimits, ReadResult } from './types.ts';
 
 // Runs in the thread that reads documents; `document-reader.ts` starts and watches it.
-if (parentPort !== null) answerQuestions(parentPort);
+if (parentPort !== null) {
+  giveWay();
+  answerQuestions(parentPort);
+}
 
 const progressEveryMs = 200;
 

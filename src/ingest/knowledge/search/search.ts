@@ -65,14 +65,15 @@ export async function searchKnowledge(
 
 /**
  * A search at the index keeps a core busy. Running more of them than there are cores makes each slower, and with it
- * another tenant's, which would have to share with all of them instead of waiting for one.
+ * another tenant's, which would have to share with all of them. One turn is always left for another tenant, which then
+ * does not even wait for one to end.
  */
 export function createSearchTurns(): TenantSlots {
   const total = Math.max(2, availableParallelism());
   return new TenantSlots({
     what: 'searches',
     setting: 'TENANT_CONCURRENT_SEARCHES',
-    perTenant: total,
+    perTenant: total - 1,
     total,
     maxWaiting: 10_000,
   });

@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { isSluiceError, messageOf } from '../../errors.ts';
+import { giveWay } from '../../threads/give-way.ts';
 import type { FileLayout, ParsedRow, RowReader } from '../types.ts';
 import { openRowArchive } from './archive-kind.ts';
 import { openWorkbookRows, type SheetOptions } from './open-workbook-rows.ts';
@@ -110,4 +111,7 @@ function failureOf(error: unknown): WorkbookFailure {
   };
 }
 
-if (parentPort !== null) new ReaderThread(parentPort).listen();
+if (parentPort !== null) {
+  giveWay();
+  new ReaderThread(parentPort).listen();
+}
