@@ -3090,7 +3090,8 @@ create table public.daily_metrics (
   created_at timestamp with time zone default clock_timestamp() not null,
   updated_at timestamp with time zone default clock_timestamp() not null,
   confirmed_by_upload uuid,
-  link_clicks bigint
+  link_clicks bigint,
+  line_no integer
 ) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=90);
 
 create table public.data_uploads (
@@ -3644,7 +3645,8 @@ create table public.period_metrics (
   last_upload uuid not null,
   confirmed_by_upload uuid,
   created_at timestamp with time zone default clock_timestamp() not null,
-  updated_at timestamp with time zone default clock_timestamp() not null
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  line_no integer
 ) with (fillfactor=90);
 
 create table public.rate_limits (

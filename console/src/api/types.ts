@@ -476,6 +476,64 @@ export interface FailureGroup {
   canRetry: boolean;
 }
 
+export interface FigureGroup {
+  currency: string | null;
+  date_from: string;
+  date_to: string;
+  /** How many stored rows were added up */
+  rows: number;
+  impressions: number | null;
+  clicks: number | null;
+  link_clicks: number | null;
+  spend: number | null;
+  conversions: number | null;
+  conversion_value: number | null;
+  /** The day, the Monday of the week, the month as 2026-03, the range, the platform or the id */
+  key: string | null;
+  name: string | null;
+  external_id: string | null;
+  campaign_name: string | null;
+  ad_set_name: string | null;
+  /** Where to read the stored rows, uploads and lines behind these sums */
+  lineage: string;
+}
+
+export interface FigureLineage {
+  metric_id: number;
+  workspace_id: string;
+  client_id: string | null;
+  platform: string;
+  date_from: string;
+  date_to: string;
+  campaign_id: string | null;
+  campaign_external_id: string | null;
+  campaign_name: string | null;
+  ad_set_id: string | null;
+  ad_set_external_id: string | null;
+  ad_set_name: string | null;
+  ad_id: string | null;
+  ad_external_id: string | null;
+  ad_name: string | null;
+  impressions: number | null;
+  clicks: number | null;
+  link_clicks: number | null;
+  spend: number | null;
+  conversions: number | null;
+  conversion_value: number | null;
+  currency: string | null;
+  /** The upload that gave the row its values */
+  upload_id: string;
+  /** Null for an upload that you may not see */
+  filename: string | null;
+  uploaded_at: string | null;
+  /** The first 100 lines that were added up; empty for rows that older versions stored */
+  lines: {
+    upload_id: string;
+    line: number;
+  }[];
+  line_count: number;
+}
+
 export interface FigureReconciliation {
   /** Over the data lines of the file, identical ones once */
   lines: string | null;
@@ -493,6 +551,20 @@ export interface FigureReconciliation {
   agrees: boolean;
   /** Where the sums differ */
   difference: string | null;
+}
+
+export interface FigureTotal {
+  currency: string | null;
+  date_from: string;
+  date_to: string;
+  /** How many stored rows were added up */
+  rows: number;
+  impressions: number | null;
+  clicks: number | null;
+  link_clicks: number | null;
+  spend: number | null;
+  conversions: number | null;
+  conversion_value: number | null;
 }
 
 export interface FilePreview {
@@ -2039,6 +2111,8 @@ export interface Paths {
         platform?: 'meta' | 'google' | 'tiktok';
         /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
+        client_id?: string;
+        campaign_id?: string;
         /** First day */
         from?: string;
         /** Last day */
@@ -2065,6 +2139,8 @@ export interface Paths {
         platform?: 'meta' | 'google' | 'tiktok';
         /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
+        client_id?: string;
+        campaign_id?: string;
         /** First day */
         from?: string;
         /** Last day */
@@ -2075,6 +2151,151 @@ export interface Paths {
         data: MetricBreakdown[];
         has_more: boolean;
         next_cursor: string | null;
+      };
+    };
+  };
+  '/api/data/export': {
+    /** Download figures as CSV or Parquet: the stored rows, or with group_by their sums. Right: `upload.read`. */
+    get: {
+      path: undefined;
+      query: {
+        format?: 'csv' | 'parquet';
+        /** `daily`, or `period` for reports without a day; the two are never added together */
+        kind?: 'daily' | 'period';
+        workspace_id?: string;
+        /** `none` for figures without a client */
+        client_id?: string | 'none';
+        platform?: string;
+        campaign_id?: string | 'none';
+        /** Part of the campaign’s name, or its id at the platform */
+        campaign?: string;
+        ad_set_id?: string | 'none';
+        ad_id?: string | 'none';
+        /** `none` for figures without a currency */
+        currency?: string;
+        /** Only figures that are stated per campaign, ad set or ad */
+        level?: 'campaign' | 'ad_set' | 'ad';
+        /** Only figures that this upload created, confirmed or changed */
+        upload_id?: string;
+        /** First day */
+        from?: string;
+        /** Last day */
+        to?: string;
+        /** With `kind=period`: exactly this range, such as 2026-03-01/2026-03-31 */
+        range?: string;
+        /** `day`, `week` and `month` only for daily figures, `range` only for periods */
+        group_by?: 'day' | 'week' | 'month' | 'range' | 'campaign' | 'ad_set' | 'ad' | 'platform' | 'client';
+        /** Time by `key`, everything else by `spend` if it is not given */
+        sort?: 'key' | 'impressions' | 'clicks' | 'link_clicks' | 'spend' | 'conversions' | 'conversion_value';
+        order?: 'asc' | 'desc';
+      };
+      body: undefined;
+      reply: unknown;
+    };
+  };
+  '/api/data/lineage': {
+    /** List the stored rows that sums consist of, each with its upload, file name and lines. Right: `upload.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the previous page */
+        cursor?: string;
+        /** `daily`, or `period` for reports without a day; the two are never added together */
+        kind?: 'daily' | 'period';
+        workspace_id?: string;
+        /** `none` for figures without a client */
+        client_id?: string | 'none';
+        platform?: string;
+        campaign_id?: string | 'none';
+        /** Part of the campaign’s name, or its id at the platform */
+        campaign?: string;
+        ad_set_id?: string | 'none';
+        ad_id?: string | 'none';
+        /** `none` for figures without a currency */
+        currency?: string;
+        /** Only figures that are stated per campaign, ad set or ad */
+        level?: 'campaign' | 'ad_set' | 'ad';
+        /** Only figures that this upload created, confirmed or changed */
+        upload_id?: string;
+        /** First day */
+        from?: string;
+        /** Last day */
+        to?: string;
+        /** With `kind=period`: exactly this range, such as 2026-03-01/2026-03-31 */
+        range?: string;
+      };
+      body: undefined;
+      reply: {
+        data: FigureLineage[];
+        has_more: boolean;
+        next_cursor: string | null;
+        /** On the first page: what each upload contributes, at most 100 of them, newest first */
+        uploads: {
+          upload_id: string;
+          filename: string | null;
+          uploaded_at: string | null;
+          currency: string | null;
+          rows: number;
+          impressions: number | null;
+          clicks: number | null;
+          link_clicks: number | null;
+          spend: number | null;
+          conversions: number | null;
+          conversion_value: number | null;
+        }[];
+      };
+    };
+  };
+  '/api/data/summary': {
+    /** Add figures up by day, week, month, campaign, ad set, ad, platform or client; never across currencies. Right: `upload.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the previous page */
+        cursor?: string;
+        /** `daily`, or `period` for reports without a day; the two are never added together */
+        kind?: 'daily' | 'period';
+        workspace_id?: string;
+        /** `none` for figures without a client */
+        client_id?: string | 'none';
+        platform?: string;
+        campaign_id?: string | 'none';
+        /** Part of the campaign’s name, or its id at the platform */
+        campaign?: string;
+        ad_set_id?: string | 'none';
+        ad_id?: string | 'none';
+        /** `none` for figures without a currency */
+        currency?: string;
+        /** Only figures that are stated per campaign, ad set or ad */
+        level?: 'campaign' | 'ad_set' | 'ad';
+        /** Only figures that this upload created, confirmed or changed */
+        upload_id?: string;
+        /** First day */
+        from?: string;
+        /** Last day */
+        to?: string;
+        /** With `kind=period`: exactly this range, such as 2026-03-01/2026-03-31 */
+        range?: string;
+        /** `day`, `week` and `month` only for daily figures, `range` only for periods */
+        group_by?: 'day' | 'week' | 'month' | 'range' | 'campaign' | 'ad_set' | 'ad' | 'platform' | 'client';
+        /** Time by `key`, everything else by `spend` if it is not given */
+        sort?: 'key' | 'impressions' | 'clicks' | 'link_clicks' | 'spend' | 'conversions' | 'conversion_value';
+        order?: 'asc' | 'desc';
+      };
+      body: undefined;
+      reply: {
+        data: FigureGroup[];
+        has_more: boolean;
+        next_cursor: string | null;
+        totals: FigureTotal[];
+        notes: {
+          code: string;
+          message: string;
+        }[];
       };
     };
   };
@@ -3199,6 +3420,8 @@ export interface Paths {
         platform?: 'meta' | 'google' | 'tiktok';
         /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
+        client_id?: string;
+        campaign_id?: string;
         /** First day */
         from?: string;
         /** Last day */
@@ -3225,6 +3448,8 @@ export interface Paths {
         platform?: 'meta' | 'google' | 'tiktok';
         /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
+        client_id?: string;
+        campaign_id?: string;
         /** First day */
         from?: string;
         /** Last day */

@@ -1,5 +1,6 @@
 import { defineHouse } from '../../kernel/house/house.ts';
 import { uploadErrors, uploadFailures } from './errors.ts';
+import { figureErrors } from './figures/errors.ts';
 import { profileErrors, reportErrors } from './reports/errors.ts';
 import { uploadSettings } from './settings.ts';
 
@@ -11,9 +12,13 @@ export const uploadHouse = defineHouse({
     { title: 'Uploads', catalogue: uploadErrors },
     { title: 'Report files', catalogue: reportErrors },
     { title: 'Reports', catalogue: profileErrors },
+    { title: 'Figures', catalogue: figureErrors },
     { title: 'Failed uploads', catalogue: uploadFailures },
   ],
-  commands: { upload: async () => (await import('./commands/upload.ts')).addUploadCommand },
+  commands: {
+    upload: async () => (await import('./commands/upload.ts')).addUploadCommand,
+    data: async () => (await import('./commands/figures.ts')).addDataCommand,
+  },
   open: async (ground, config) => {
     const { openUploadHouse } = await import('./open.ts');
     const house = openUploadHouse({ ...config, ...ground });

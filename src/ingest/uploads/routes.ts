@@ -13,6 +13,7 @@ import {
 import { storedText } from '../../kernel/http/stored-text.ts';
 import { cancel } from '../../kernel/jobs/dispatch/service.ts';
 import { ownerFilter, type Principal } from '../../kernel/tenancy/types.ts';
+import { installFigures } from './figures/routes.ts';
 import {
   columnRecord,
   keyOf,
@@ -52,6 +53,7 @@ export function uploadRoutes(deps: UploadRoutesDeps): RouteModule {
     installControl(app, deps);
     installUndo(app, deps);
     installProduction(app, routeDeps);
+    installFigures(app, routeDeps);
   };
 }
 

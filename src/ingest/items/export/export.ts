@@ -1,12 +1,12 @@
 import { isSluiceError } from '../../../lib/errors.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
 import type { ExactValue } from '../../../lib/rows/exact-json.ts';
+import { writeCsv } from '../../../lib/tables/csv-writer.ts';
+import { writeParquet } from '../../../lib/tables/parquet-writer.ts';
 import { listForDetailedExport, listForExport } from '../grid/store.ts';
 import { findItemJob } from '../store.ts';
 import type { ItemJob } from '../types.ts';
 import { type ChosenColumns, chooseColumns, type DetailedItem, type ExportWish } from './chosen-columns.ts';
-import { writeCsv } from './csv-writer.ts';
-import { writeParquet } from './parquet-writer.ts';
 import { writeXlsx } from './xlsx-writer.ts';
 
 export const exportFormats = ['csv', 'xlsx', 'parquet'] as const;
@@ -26,7 +26,7 @@ export function exportItems(
   if (format === 'csv') return writeCsv(batches, { header });
   if (format === 'xlsx') return writeXlsx(batches, { header });
   const [rowNo = ''] = chooseColumns(job, { ...wish, columns: null }).header;
-  return writeParquet(batches, { header, integers: new Set([rowNo]) });
+  return writeParquet(batches, { header, types: new Map([[rowNo, 'integer']]) });
 }
 
 interface Export {

@@ -1,10 +1,6 @@
 import { type ExactValue, readExactMembers, readExactValue } from '../../../lib/rows/exact-json.ts';
 import { exportErrors } from './errors.ts';
 
-export type ExportRow = readonly ExactValue[];
-/** Rows arrive in batches: one await per row would cost more than writing it. */
-export type ExportBatches = AsyncIterable<readonly ExportRow[]> | Iterable<readonly ExportRow[]>;
-
 /** The columns of the grid and of every export of it, in order. */
 export interface ExportColumns {
   /** The first row: the two columns that Sluice adds, then one per key. */

@@ -1,7 +1,7 @@
 import { type ExactValue, numberText } from '../../../lib/rows/exact-json.ts';
 import { columnLetters } from '../../../lib/rows/xlsx/cells.ts';
+import type { TableRow } from '../../../lib/tables/types.ts';
 import { exportErrors } from './errors.ts';
-import type { ExportRow } from './rows.ts';
 import { cellStyles } from './xlsx-parts.ts';
 
 /** Excel's own limit, counted as it counts: in UTF-16 units. */
@@ -10,7 +10,7 @@ const cellCharactersMax = 32_767;
 export interface RowWriter {
   headerRow(): string;
   /** `sheetRow` is the row's number on its sheet, `rowNumber` its number in the export. */
-  row(values: ExportRow, place: { sheetRow: number; rowNumber: number }): string;
+  row(values: TableRow, place: { sheetRow: number; rowNumber: number }): string;
 }
 
 /**

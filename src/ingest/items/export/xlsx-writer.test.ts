@@ -12,7 +12,7 @@ import {
 import { isSluiceError } from '../../../lib/errors.ts';
 import { ExactNumber, type ExactValue } from '../../../lib/rows/exact-json.ts';
 import { columnLetters } from '../../../lib/rows/xlsx/cells.ts';
-import type { ExportRow } from './rows.ts';
+import type { TableRow } from '../../../lib/tables/types.ts';
 import { writeXlsx, type XlsxOptions } from './xlsx-writer.ts';
 
 const naughty = [
@@ -49,7 +49,7 @@ const naughty = [
   'x'.repeat(32_767),
 ];
 
-async function write(rows: readonly ExportRow[], options: Partial<XlsxOptions> = {}): Promise<Buffer> {
+async function write(rows: readonly TableRow[], options: Partial<XlsxOptions> = {}): Promise<Buffer> {
   const header = options.header ?? (rows[0] ?? []).map((_, index) => `c${index}`);
   const chunks: Uint8Array[] = [];
   for await (const chunk of writeXlsx([rows], { ...options, header })) chunks.push(chunk);
@@ -78,7 +78,7 @@ function cellOf(value: ExactValue): ReadCell {
 }
 
 /** Trailing nulls leave no cell behind. */
-function cellsOf(row: ExportRow): ReadCell[] {
+function cellsOf(row: TableRow): ReadCell[] {
   const cells = row.map(cellOf);
   while (cells.length > 0 && cells.at(-1) === null) cells.pop();
   return cells;
@@ -86,7 +86,7 @@ function cellsOf(row: ExportRow): ReadCell[] {
 
 describe('what goes in comes out identical', () => {
   const header = ['__proto__', 'constructor', '=cmd()', 'naïve <&> "name"', '', 'plain'];
-  const rows = naughty.map((text): ExportRow => [text, null, text, 1.5, text, null]);
+  const rows = naughty.map((text): TableRow => [text, null, text, 1.5, text, null]);
 
   test('naughty strings in cells and headers, read by our own reader', async () => {
     const [sheet] = readWorkbook(await write(rows, { header }));
@@ -178,7 +178,7 @@ describe('cells', () => {
   });
 
   test('a text of 32,768 characters ends the export with an error that names row and column', async () => {
-    const rows: ExportRow[] = [['short'], ['x'.repeat(32_768)]];
+    const rows: TableRow[] = [['short'], ['x'.repeat(32_768)]];
     const error: unknown = await write(rows, { header: ['notes'] }).catch((thrown: unknown) => thrown);
     expect(isSluiceError(error) && error.code).toBe('export_cell_too_long');
     expect(isSluiceError(error) && error.message).toContain('Row 2 has 32768 characters in column "notes"');
@@ -203,7 +203,7 @@ describe('limits', () => {
   });
 
   test('archives beyond 4 GiB use ZIP64 records that other readers understand', async () => {
-    const rows = Array.from({ length: 500 }, (_, index): ExportRow => [index, `row ${index}`]);
+    const rows = Array.from({ length: 500 }, (_, index): TableRow => [index, `row ${index}`]);
     const file = await write(rows, { zip: { zip64From: 100 } });
     const locator = file.lastIndexOf(Buffer.from('PK\x06\x07', 'latin1'));
     const record = Number(file.readBigUInt64LE(locator + 8));
@@ -231,7 +231,7 @@ describe('limits', () => {
   });
 
   test('a source that fails fails the export', async () => {
-    async function* batches(): AsyncGenerator<ExportRow[]> {
+    async function* batches(): AsyncGenerator<TableRow[]> {
       yield [['first']];
       throw new Error('the database went away');
     }

@@ -1,7 +1,7 @@
 import { clamp } from '../../../lib/numbers.ts';
+import type { TableBatches, TableRow } from '../../../lib/tables/types.ts';
 import { createTurns } from '../../../lib/timing/event-loop-turns.ts';
 import { exportErrors } from './errors.ts';
-import type { ExportBatches, ExportRow } from './rows.ts';
 import { createRowWriter, type RowWriter } from './xlsx-cells.ts';
 import {
   contentTypesPart,
@@ -31,7 +31,7 @@ export interface XlsxOptions {
  * An XLSX workbook written front to back in flat memory: sheets stream through a deflate stream into a ZIP, and the
  * parts that name the sheets come last. To cancel, return the generator: it frees the compressor.
  */
-export async function* writeXlsx(batches: ExportBatches, options: XlsxOptions): AsyncGenerator<Uint8Array> {
+export async function* writeXlsx(batches: TableBatches, options: XlsxOptions): AsyncGenerator<Uint8Array> {
   assertColumnsFit(options.header);
   const workbook = new Workbook(options);
   const takeTurn = createTurns();
@@ -85,7 +85,7 @@ class Workbook {
     return this.#xml.length >= this.#chunkCharacters;
   }
 
-  addRow(row: ExportRow): void {
+  addRow(row: TableRow): void {
     this.#sheetRow += 1;
     this.#rowNumber += 1;
     this.#xml += this.#rows.row(row, { sheetRow: this.#sheetRow, rowNumber: this.#rowNumber });

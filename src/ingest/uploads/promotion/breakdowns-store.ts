@@ -17,7 +17,7 @@ import {
   nothingWritten,
   reported,
 } from './metrics-store.ts';
-import { asOf, isConcerned, isNewest, provenanceAfter, type Target } from './store.ts';
+import { asOf, isConcerned, isNewest, lineAfter, provenanceAfter, type Target } from './store.ts';
 
 const figureColumns = figuresOf((figure) => trustedSql(figure));
 
@@ -44,7 +44,7 @@ export async function upsertBreakdowns(
        order by w.campaign_id, w.ad_set_id, w.ad_id, w.metric_date, w.dimensions, w.occurrence
       on conflict on constraint metric_breakdowns_key do update
          set (${figureColumns}) = row(${figuresAfter(target, said, { where: isNewest })}),
-             line_no = case when ${isNewest} then excluded.line_no else p.line_no end,
+             ${lineAfter(differsFrom(target, said))}
              dimension_names = case when ${isNewest} then excluded.dimension_names else p.dimension_names end,
              ${provenanceAfter(differsFrom(target, said))}
        where ${isConcerned}

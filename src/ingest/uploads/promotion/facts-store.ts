@@ -49,7 +49,8 @@ export function factsOf(target: Target, source: StagedSource): Sql {
 }
 
 const ownColumns = trustedSql(
-  ['row_index', 'metric_date', 'date_to', 'campaign_external_id', 'ad_set_external_id', 'ad_external_id']
+  'row_index metric_date date_to campaign_external_id ad_set_external_id ad_external_id line_no'
+    .split(' ')
     .map((column) => `s.${column}`)
     .join(', '),
 );
@@ -78,7 +79,7 @@ export function stagedFacts(target: Target, source: StagedSource): Sql {
 /** Dimensions by which lines do not differ are settings of the whole file and left out. */
 function stagedBreakdowns(target: Target, selection: FactSelection): Sql {
   const occurrence = hasRepeats(target) ? sql`coalesce(r.occurrence, 0)` : sql`0`;
-  return sql`select ${ownColumns}, s.line_no, ${lineFigures}, ${occurrence} as occurrence, (
+  return sql`select ${ownColumns}, ${lineFigures}, ${occurrence} as occurrence, (
                select coalesce(jsonb_object_agg(e.key, e.value), '{}')
                  from jsonb_each(s.dimensions) e
                 where e.key = any(${dimensionsOf(target)}::text[])) as dimensions

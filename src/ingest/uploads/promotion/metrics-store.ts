@@ -4,7 +4,7 @@ import { type StoredSums, sumsOf } from '../reconciliation/sums-store.ts';
 import { amountFields, countFields, type FactType, type ReportField } from '../reports/types.ts';
 import type { Upload } from '../types.ts';
 import { factsOf, type StagedSource } from './facts-store.ts';
-import { asOf, commaList, isConcerned, isNewest, provenanceAfter, type Target } from './store.ts';
+import { asOf, commaList, isConcerned, isNewest, lineAfter, provenanceAfter, type Target } from './store.ts';
 
 const figures: readonly ReportField[] = [...countFields, ...amountFields, 'currency'];
 const figureColumns = figuresOf((figure) => trustedSql(figure));
@@ -30,7 +30,7 @@ const factTables: Record<FactType, FactTable> = {
 
 function statedColumns({ dates }: FactTable): Sql {
   return sql`tenant_id, workspace_id, client_id, platform, ${trustedSql(dates.join(', '))}, campaign_id, ad_set_id,
-        ad_id, ${figureColumns}, as_of, created_by_upload, last_upload`;
+        ad_id, ${figureColumns}, line_no, as_of, created_by_upload, last_upload`;
 }
 
 /** For facts: the planner knows nothing about the parents of a batch and would go through all of them for each row. */
@@ -114,6 +114,7 @@ export async function upsertMetrics(
       on conflict on constraint ${fact.key} do update
          set (${figureColumns}) = row(${figuresAfter(target, said, { where: isNewest })}),
              ${type === 'daily_metric' ? keyIsResolved : sql``}
+             ${lineAfter(differsFrom(target, said))}
              ${provenanceAfter(differsFrom(target, said))}
        where ${isConcerned}
       returning ${figureColumns}, as_of
@@ -134,7 +135,7 @@ function rowsToPut(target: Target, { dates }: FactTable, condition: Sql): Sql {
   const staged = dates.length === 1 ? sql`w.metric_date` : sql`w.metric_date, w.date_to`;
   return sql`select ${target.tenantId}, ${target.workspaceId}::uuid, ${target.clientId}::uuid, ${target.platform},
              ${staged}, w.campaign_id, w.ad_set_id, w.ad_id, ${figuresOf((figure) => trustedSql(`w.${figure}`))},
-             ${asOf(target)}, ${target.uploadId}::uuid, ${target.uploadId}::uuid
+             w.line_no, ${asOf(target)}, ${target.uploadId}::uuid, ${target.uploadId}::uuid
         from whole w
        where not w.lacks_parent
          and ${condition}

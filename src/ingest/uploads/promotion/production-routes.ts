@@ -179,6 +179,8 @@ function installFacts(app: RouteApp, { db, cursors }: RouteDeps, facts: FactList
       summary,
       querystring: z.strictObject({
         ...filterQuery,
+        client_id: z.uuid().optional(),
+        campaign_id: z.uuid().optional(),
         from: z.iso.date().optional().describe('First day'),
         to: z.iso.date().optional().describe('Last day'),
       }),
@@ -187,11 +189,22 @@ function installFacts(app: RouteApp, { db, cursors }: RouteDeps, facts: FactList
     handler: async (request) => {
       const { tenantId } = principalOf(request);
       const { limit, cursor, workspace_id: workspaceId, platform, upload_id: uploadId } = request.query;
-      const { from, to } = request.query;
+      const { from, to, client_id: clientId, campaign_id: campaignId } = request.query;
       const [date, id] = cursor === undefined ? [] : cursors.decode(list, cursor);
       const after = cursor === undefined ? null : { date: String(date), id: Number(id) };
       const rows = await db.read(tenantId, (tx) =>
-        read(tx, { tenantId, workspaceId, platform, uploadId, from, to, after, limit: limit + 1 }),
+        read(tx, {
+          tenantId,
+          workspaceId,
+          clientId,
+          platform,
+          campaignId,
+          uploadId,
+          from,
+          to,
+          after,
+          limit: limit + 1,
+        }),
       );
       return pageOf(rows, { limit, list, cursors, key, render: renderRow });
     },

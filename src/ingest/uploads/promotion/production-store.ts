@@ -33,6 +33,8 @@ export function listEntities(
 }
 
 export interface FactFilter extends ProductionFilter {
+  clientId?: string | undefined;
+  campaignId?: string | undefined;
   from?: string | undefined;
   to?: string | undefined;
   after: { date: string; id: number } | null;
@@ -45,7 +47,7 @@ export function listMetrics(tx: Tx, filter: FactFilter): Promise<ProductionRow[]
     select p.metric_id, p.metric_date, ${parentColumns(parents)} ${figureColumns}, ${originColumns}
       from daily_metrics p
       ${joinParents(parents)}
-     where ${isWanted(filter)}
+     where ${isWantedFact(filter)}
        and (${filter.from ?? null}::date is null or p.metric_date >= ${filter.from ?? null})
        and (${filter.to ?? null}::date is null or p.metric_date <= ${filter.to ?? null})
        and (${after === null}
@@ -60,7 +62,7 @@ export function listPeriodMetrics(tx: Tx, filter: FactFilter): Promise<Productio
     select p.metric_id, p.date_from, p.date_to, ${parentColumns(factParents)} ${figureColumns}, ${originColumns}
       from period_metrics p
       ${joinParents(factParents)}
-     where ${isWanted(filter)}
+     where ${isWantedFact(filter)}
        and ${isWithin(filter)}
        and ${isAfter(filter, sql`p.metric_id`)}
      order by p.date_from, p.metric_id
@@ -74,7 +76,7 @@ export function listBreakdowns(tx: Tx, filter: FactFilter & { isDaily: boolean }
            ${parentColumns(factParents)} ${figureColumns}, ${originColumns}
       from metric_breakdowns p
       ${joinParents(factParents)}
-     where ${isWanted(filter)}
+     where ${isWantedFact(filter)}
        and (p.date_from = p.date_to) = ${filter.isDaily}
        and ${isWithin(filter)}
        and ${isAfter(filter, sql`p.breakdown_id`)}
@@ -113,4 +115,11 @@ function isWanted({ tenantId, workspaceId, platform, uploadId }: ProductionFilte
        and (${platform ?? null}::text is null or p.platform = ${platform ?? null})
        and (${uploadId ?? null}::uuid is null
             or ${uploadId ?? null} in (p.created_by_upload, p.last_upload, p.confirmed_by_upload))`;
+}
+
+function isWantedFact(filter: FactFilter): Sql {
+  const { clientId, campaignId } = filter;
+  return sql`${isWanted(filter)}
+       and (${clientId ?? null}::uuid is null or p.client_id = ${clientId ?? null})
+       and (${campaignId ?? null}::uuid is null or p.campaign_id = ${campaignId ?? null})`;
 }

@@ -103,16 +103,23 @@ export function provenanceAfter(isDifferent: Sql): Sql {
   return sql`
            as_of = greatest(p.as_of, excluded.as_of),
            created_by_upload = case when ${isFirst} then excluded.created_by_upload else p.created_by_upload end,
-           last_upload = case
-             when ${isNewest} and ${isDifferent} then excluded.last_upload
-             when ${isFirst} and not ${isDifferent} then excluded.last_upload
-             else p.last_upload end,
+           last_upload = case when ${givesValues(isDifferent)} then excluded.last_upload else p.last_upload end,
            confirmed_by_upload = case
              when ${isNewest} and ${isDifferent} then null
              when ${isNewest} then nullif(excluded.last_upload, p.last_upload)
              when ${isFirst} and not ${isDifferent} then coalesce(p.confirmed_by_upload, p.last_upload)
              else p.confirmed_by_upload end,
            updated_at = case when ${isNewest} and ${isDifferent} then clock_timestamp() else p.updated_at end`;
+}
+
+/** For an upsert of row `p`: whether `last_upload` becomes the upload whose row it is. */
+function givesValues(isDifferent: Sql): Sql {
+  return sql`((${isNewest} and ${isDifferent}) or (${isFirst} and not ${isDifferent}))`;
+}
+
+/** The line of fact `p` is one of the file of its `last_upload`. */
+export function lineAfter(isDifferent: Sql): Sql {
+  return sql`line_no = case when ${givesValues(isDifferent)} then excluded.line_no else p.line_no end,`;
 }
 
 /** Facts look up their parents with query plans that depend on the statistics of the entities just written. */

@@ -2,15 +2,15 @@ import { expect, test } from 'vitest';
 import { cutAt } from '../../../../test/generators/byte-stream.ts';
 import { cell, row, textRow, workbookOf } from '../../../../test/generators/workbook.ts';
 import { growthDuring } from '../../../../test/support/probes/held-memory.ts';
-import type { ExportRow } from '../../../ingest/items/export/rows.ts';
 import { writeXlsx } from '../../../ingest/items/export/xlsx-writer.ts';
+import type { TableRow } from '../../tables/types.ts';
 import { openRows } from '../open-rows.ts';
 
 const rows = 60_000;
 const MiB = 1024 * 1024;
 
 /** 25 MB of XML, made while it is sent. */
-function* batches(): Generator<ExportRow[]> {
+function* batches(): Generator<TableRow[]> {
   for (let first = 0; first < rows; first += 1_000) {
     yield Array.from({ length: 1_000 }, (_, at) => [
       first + at,

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../test/chaos/seeded-random.ts';
 import { naughtyNames, naughtyStrings } from '../../../../test/generators/naughty-strings.ts';
 import { readRows } from '../../../../test/generators/read-rows.ts';
-import type { ExportRow } from '../../../ingest/items/export/rows.ts';
 import { writeXlsx } from '../../../ingest/items/export/xlsx-writer.ts';
+import type { TableRow } from '../../tables/types.ts';
 import { ExactNumber, type ExactValue } from '../exact-json.ts';
 
-async function exported(header: readonly string[], rows: ExportRow[]): Promise<Buffer> {
+async function exported(header: readonly string[], rows: TableRow[]): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   for await (const piece of writeXlsx([rows], { header })) pieces.push(piece);
   return Buffer.concat(pieces);

@@ -1,7 +1,7 @@
-import { csvField as textField } from '../../../lib/formats/csv-cells.ts';
-import { type ExactValue, numberText } from '../../../lib/rows/exact-json.ts';
-import { createTurns } from '../../../lib/timing/event-loop-turns.ts';
-import type { ExportBatches, ExportRow } from './rows.ts';
+import { csvField as textField } from '../formats/csv-cells.ts';
+import { type ExactValue, numberText } from '../rows/exact-json.ts';
+import { createTurns } from '../timing/event-loop-turns.ts';
+import type { TableBatches, TableRow } from './types.ts';
 
 export interface CsvOptions {
   header: readonly string[];
@@ -14,7 +14,7 @@ export interface CsvOptions {
  * reader that looks can tell them apart. Text that a spreadsheet would run gets a leading apostrophe.
  * A lone surrogate has no UTF-8 form and is written as U+FFFD.
  */
-export async function* writeCsv(batches: ExportBatches, options: CsvOptions): AsyncGenerator<Uint8Array> {
+export async function* writeCsv(batches: TableBatches, options: CsvOptions): AsyncGenerator<Uint8Array> {
   const limit = options.chunkCharacters ?? 128 * 1024;
   const takeTurn = createTurns();
   let text = csvLine(options.header);
@@ -30,7 +30,7 @@ export async function* writeCsv(batches: ExportBatches, options: CsvOptions): As
   yield Buffer.from(text, 'utf8');
 }
 
-function csvLine(row: ExportRow): string {
+function csvLine(row: TableRow): string {
   // A line with nothing on it is skipped by most readers, so a lone null is written as the empty text.
   if (row.length === 1 && row[0] === null) return '""\r\n';
   let line = '';

@@ -1,12 +1,12 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { guardFormula, unguardFormula } from '../../../lib/formats/csv-cells.ts';
-import { ExactNumber, type ExactValue } from '../../../lib/rows/exact-json.ts';
+import { guardFormula, unguardFormula } from '../formats/csv-cells.ts';
+import { ExactNumber, type ExactValue } from '../rows/exact-json.ts';
 import { type CsvOptions, writeCsv } from './csv-writer.ts';
-import type { ExportRow } from './rows.ts';
+import type { TableRow } from './types.ts';
 
-async function write(rows: readonly ExportRow[], options: CsvOptions): Promise<string> {
+async function write(rows: readonly TableRow[], options: CsvOptions): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of writeCsv([rows], options)) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
