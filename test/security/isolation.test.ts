@@ -324,7 +324,7 @@ describe('somebody of another tenant', () => {
 });
 
 /** What each filter would have to be to find something of the victim's; null where it names nothing of anybody. */
-const filters: Record<string, () => string | null> = {
+const filters: Record<string, () => string | null | Promise<string>> = {
   workspace_id: () => victim.things.get('/api/workspaces/:workspace_id') ?? '',
   jobId: () => victim.things.get('/api/jobs/:job_id') ?? '',
   subjectId: () => victim.things.get('/api/jobs/:job_id') ?? '',
@@ -336,11 +336,27 @@ const filters: Record<string, () => string | null> = {
   input: () => canary,
   upload_id: () => victim.things.get('/api/uploads/:upload_id') ?? '',
   filename: () => canary,
+  campaign: () => canary,
+  campaign_id: () => firstId('campaign'),
+  ad_set_id: () => firstId('ad_set'),
+  ad_id: () => firstId('ad'),
+  client_id: () => victim.things.get('/api/workspaces/:workspace_id') ?? '',
 };
 const plainFilters = (
   'limit status statuses pipeline page pageSize sort jobType updatedFrom updatedTo platform validation_status ' +
-  'entity_type from to type state offset fromRow around order before errorCode'
+  'entity_type from to type state offset fromRow around order before errorCode kind level currency range group_by ' +
+  'format'
 ).split(' ');
+
+/** An id that the victim's own list shows. */
+async function firstId(entity: 'campaign' | 'ad_set' | 'ad'): Promise<string> {
+  const path = `/api/${entity.replace('_', '-')}s?limit=1`;
+  const { body } = await product.ask(victim.claims(), { path });
+  const [first] = (body.data ?? []) as Record<string, string>[];
+  const id = first?.[`${entity}_id`];
+  if (id === undefined) throw new Error(`The victim has no ${entity}`);
+  return id;
+}
 
 async function victimsValue(name: string, route: Route): Promise<string | null> {
   if (plainFilters.includes(name)) return null;
