@@ -27,7 +27,7 @@ const wiring = [
 const environmentReaders = [
   'src/config.ts',
   'src/lib/postgres/embedded/',
-  'src/ingest/knowledge/embedders/quiet-runtime.ts',
+  'src/ingest/knowledge/embedders/inference-runtime.ts',
 ];
 
 /** The one module that may write to the terminal with `console`. */

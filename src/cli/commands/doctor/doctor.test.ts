@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { useCommandLine } from '../../../../test/support/servers/command-line.ts';
@@ -27,6 +27,18 @@ function failures(findings: Map<string, Finding>): string[] {
     .filter((finding) => finding.state === 'failed')
     .map((finding) => finding.check);
 }
+
+test('before the first start it says what to run, and creates nothing', async () => {
+  const { code, stdout } = await sluice.runHere(['doctor', '--data-dir', 'not-yet', '--json']);
+  const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+  expect(findings.map(({ check, state }) => [check, state])).toEqual([
+    ['configuration', 'ok'],
+    ['database', 'warn'],
+  ]);
+  expect(findings[1]?.remedy).toContain('Run `sluice`');
+  expect(code).toBe(0);
+  expect(await readdir(sluice.cwd)).not.toContain('not-yet');
+});
 
 test('a database without pg_trgm gets a warning that names what it cannot do', async () => {
   const { code, findings } = await examine({ DATABASE_URL: database.ownerUrl });

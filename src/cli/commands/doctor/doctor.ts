@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../../../config.ts';
 import { houses } from '../../../houses.ts';
 import { createFiles } from '../../../kernel/files/backends.ts';
-import { ok, type Verdict } from '../../../kernel/house/verdict.ts';
+import { ok, type Verdict, warn } from '../../../kernel/house/verdict.ts';
 import { type Connections, resolveConnections } from '../../../lib/postgres/connections.ts';
 import { withConnection } from '../../../lib/postgres/inspection.ts';
 import { exitCodes } from '../../terminal/exit.ts';
@@ -51,10 +52,24 @@ async function examine(load: () => Promise<Config>): Promise<Finding[]> {
   ];
   if (!config) return findings;
   const known = config;
+  if (isBeforeFirstStart(known)) return [...findings, notStarted(known)];
   findings.push(await runCheck('secrets', () => checkSecrets(known)));
   findings.push(await runCheck('storage', () => examineStorage(known)));
   findings.push(...(await examineDatabase(known)));
   return findings;
+}
+
+/** Examining an embedded database would create it first. */
+function isBeforeFirstStart({ databaseUrl, dataDir }: Config): boolean {
+  return databaseUrl === null && !existsSync(dataDir);
+}
+
+function notStarted({ dataDir }: Config): Finding {
+  const remedy = 'Run `sluice`: it creates the embedded database there and starts the server.';
+  return {
+    check: 'database',
+    ...warn(`Sluice has not been started here yet; ${dataDir} does not exist`, remedy),
+  };
 }
 
 async function examineStorage(config: Config): Promise<Verdict> {

@@ -1,14 +1,13 @@
 import type { InferenceSession } from 'onnxruntime-node';
 import { toUnitLength } from './embedder.ts';
+import { type InferenceRuntime, loadInferenceRuntime } from './inference-runtime.ts';
 import { loadPieces, type Pieces, readAsset } from './local-assets.ts';
 import type { LocalModelSpec } from './local-models.ts';
 import { windowsOf } from './local-windows.ts';
 import type { NativeWork } from './native-work.ts';
 
-type Runtime = typeof import('onnxruntime-node');
-
 interface Parts {
-  runtime: Runtime;
+  runtime: InferenceRuntime;
   session: InferenceSession;
   pieces: Pieces;
   spec: LocalModelSpec;
@@ -32,7 +31,7 @@ export class LocalModel {
     const pieces = await loadPieces(spec);
     const bytes = await readAsset(spec.files.model);
     // Counted as native work too: the import loads a native library.
-    const runtime = await nativeWork.run(() => import('onnxruntime-node'));
+    const runtime = await nativeWork.run(loadInferenceRuntime);
     // One core: the others are for the workers and the database.
     const options = { intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 3 } as const;
     const session = await nativeWork.run(() => runtime.InferenceSession.create(bytes, options));

@@ -4,10 +4,10 @@ import { threadFile } from '../../../lib/threads/thread-file.ts';
 import { finishedWithin } from '../../../lib/timing/closing.ts';
 import type { Embedder, EmbedderLimits, EmbedOptions } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
+import { keepRuntimeQuiet } from './inference-runtime.ts';
 import { currentModel, type LocalModelName, localModels } from './local-models.ts';
 import type { ThreadAnswer, ThreadRequest, ThreadStart } from './local-protocol.ts';
 import { NativeWork } from './native-work.ts';
-import { keepRuntimeQuiet } from './quiet-runtime.ts';
 
 export interface LocalEmbedderSettings {
   model?: LocalModelName;
