@@ -3138,7 +3138,8 @@ create table public.data_uploads (
   period_metrics_upserted integer default 0 not null,
   breakdowns_stored integer default 0 not null,
   reconciliation jsonb,
-  blockers jsonb default '[]'::jsonb not null
+  blockers jsonb default '[]'::jsonb not null,
+  unpacked jsonb
 );
 
 create table public.dependency_rate_limits (

@@ -171,13 +171,13 @@ test('unknown columns are mapped by their values, tried and remembered', async (
 test('a refusal is shown at its field, and the corrected form is accepted', async () => {
   const tenantId = await newDesk();
   const { page, watch } = await openAs({ tenantId }, '/uploads/new?platform=meta');
-  watch.expect(/status of 4(00|15)|ERR_INTERNET_DISCONNECTED/);
+  watch.expect(/status of 4(00|15|22)|ERR_INTERNET_DISCONNECTED/);
   await page.getByLabel('Client').fill('nobody');
   await upload(page, 'march.csv', Buffer.from('504b0304000000000000', 'hex'));
   await page.getByText('must be a UUID').waitFor();
   await page.getByLabel('Client').fill('');
   await page.getByRole('button', { name: 'Upload and review' }).click();
-  await page.getByText('The file is a ZIP archive, and not CSV or JSON').waitFor();
+  await page.getByText('The file is damaged').waitFor();
   await expectNoBarriers(page);
   const good = { name: 'march.csv', mimeType: 'text/csv', buffer: Buffer.from(csv(...goodRows(2))) };
   await page.getByLabel('Report file').setInputFiles(good);

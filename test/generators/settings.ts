@@ -28,6 +28,8 @@ export const badValues: Record<string, string> = {
   INGEST_FOLDER: ' ',
   MAX_OPEN_ITEMS: '0',
   MAX_REPORT_BYTES: '1',
+  MAX_UNFOLDED_REPORT_BYTES: '1',
+  MAX_ARCHIVE_REPORTS: '0',
   STAGING_RETENTION_DAYS: '0',
   UPLOAD_WATCH_FOLDER: ' ',
   UPLOAD_SLICE_MS: '1',

@@ -2,6 +2,7 @@ import { appendFile, mkdir, readdir, rename, rm, symlink, utimes, writeFile } fr
 import path from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { picture } from '../generators/images.ts';
+import { zipOf } from '../generators/zip-archive.ts';
 import { type Tenant, useAdapters, visibleJobs } from '../support/servers/adapter-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
@@ -292,6 +293,17 @@ describe('a folder adapter', () => {
       tenant.tenantId,
     ]);
     expect(uploads).toEqual([{ upload_id: taken?.uploadId }]);
+    const members = ['a.csv', 'b.csv'].map((name) => ({
+      name,
+      content: 'Campaign ID,Day,Spend\n2,2026-01-01,5\n',
+    }));
+    await drop('reports.zip', zipOf(members));
+    expect(await adapters.scan(tenant, 'in')).toMatchObject({ ingested: 1, failed: 0 });
+    const names = await database.owner(
+      `select filename from data_uploads where tenant_id = $1 and unpacked is not null order by 1`,
+      [tenant.tenantId],
+    );
+    expect(names).toEqual([{ filename: 'a.csv' }, { filename: 'b.csv' }]);
   });
 
   test('is refused with an unknown processor or workspace, and when there are too many adapters', async () => {

@@ -1422,6 +1422,20 @@ export interface Upload {
   date_from: string | null;
   date_to: string | null;
   filename: string | null;
+  /** How the report was unpacked; null when the file came as it is read */
+  unpacked: {
+    /** From the outside in */
+    from: ('zip' | 'gzip' | 'xlsx')[];
+    /** The name of the file that was sent */
+    archive: string | null;
+    /** The place of the report in a ZIP archive */
+    path: string | null;
+    /** The sheet of a workbook that was read */
+    sheet: string | null;
+    /** Visible sheets that were not read */
+    other_sheets: string[];
+    is_1904: boolean;
+  } | null;
   file_url: string;
   status: 'pending' | 'processing' | 'staging_complete' | 'promoting' | 'completed' | 'partial' | 'failed';
   force_partial: boolean;
@@ -3978,8 +3992,14 @@ export interface Paths {
       query: undefined;
       body: undefined;
       reply: {
+        /** The first one */
         upload_id: string;
         status: 'pending' | 'processing' | 'staging_complete' | 'promoting' | 'completed' | 'partial' | 'failed';
+        /** One for each report: a ZIP archive may hold several */
+        uploads: {
+          upload_id: string;
+          filename: string | null;
+        }[];
       };
     };
     /** List uploads, newest first. Right: `upload.read`. */

@@ -31,9 +31,26 @@ export const uploadErrors = defineErrors({
     413,
   ),
   upload_not_text: invalid(
-    'The file is neither CSV nor JSON',
-    'Export the report as CSV or JSON, uncompressed. Nothing was stored.',
+    'The file is not a report in CSV, JSON or XLSX',
+    'Export the report as CSV, JSON or XLSX; gzip and ZIP files of such reports are unpacked. Nothing was stored.',
     415,
+  ),
+  archive_empty: invalid(
+    'The archive holds no report',
+    'Put at least one report into the archive and send it again. Nothing was stored.',
+  ),
+  archive_too_many_reports: invalid(
+    'The archive holds too many reports',
+    'Send the reports in several archives, or raise MAX_ARCHIVE_REPORTS. Nothing was stored.',
+    413,
+  ),
+  archive_nested: invalid(
+    'The archive holds another archive',
+    'Unpack the inner archive and send the reports themselves, or one archive of them. Nothing was stored.',
+  ),
+  archive_unsafe_path: invalid(
+    'The archive has an unsafe file name',
+    'Pack the reports again without absolute paths and without "..". Nothing was stored.',
   ),
   upload_file_ref_refused: invalid(
     'The referenced file cannot be used',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { breakdowns } from '../../../test/generators/ad-reports/ledger-breakdowns.ts';
 import {
-  breakdowns,
   type LedgerEntry,
   type LedgerReport,
   type LedgerShape,
@@ -13,6 +13,8 @@ import { languages, platforms } from './reports/types.ts';
 
 const database = useDatabase();
 const uploads = useUploadRuns(database);
+
+const packings = ['none', 'xlsx', 'none', 'gzip', 'zip', 'none', 'xlsx'] as const;
 
 /** Every combination that makes sense, thinned out evenly where there are many. */
 function shapes(): LedgerShape[] {
@@ -52,6 +54,7 @@ function shapes(): LedgerShape[] {
             encoding,
             delimiter,
             file: 'table',
+            packing: packings[(seed >> 1) % packings.length] ?? 'none',
             totals: seed % 2 === 0,
             seed,
           });
@@ -72,6 +75,7 @@ function shapes(): LedgerShape[] {
           encoding: 'utf-8',
           delimiter: ',',
           file: 'json',
+          packing: seed % 3 === 0 ? 'gzip' : 'none',
           totals: false,
           seed,
         });

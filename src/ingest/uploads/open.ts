@@ -12,7 +12,7 @@ import { failAbandoned, purgeStaging } from './service.ts';
 import type { uploadSettings } from './settings.ts';
 
 export interface UploadHouseOptions
-  extends Pick<Ground, 'db' | 'files' | 'logger' | 'registry' | 'kernel'>,
+  extends Pick<Ground, 'db' | 'files' | 'workbooks' | 'logger' | 'registry' | 'kernel'>,
     SettingValues<typeof uploadSettings> {
   ingestFolder: string | null;
   /** Lines that one transaction stages; the usual number when it is not given. */
@@ -29,7 +29,12 @@ export function openUploadHouse(options: UploadHouseOptions) {
   const metrics = new UploadMetrics(options.registry);
   const { wake } = options.kernel;
   const deps = { ...options, wake, metrics };
-  const intake = { ...options, maxUploadBytes: options.maxReportBytes, ...options.kernel.jobs };
+  const intake = {
+    ...options,
+    maxUploadBytes: options.maxReportBytes,
+    maxUnfoldedBytes: options.maxUnfoldedReportBytes,
+    ...options.kernel.jobs,
+  };
   return {
     pipeline: uploadsPipeline({ ...deps, sliceMs: options.uploadSliceMs }),
     routes: [uploadRoutes(intake)],

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { clientSignal } from '../../kernel/http/client-signal.ts';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import {
   type KeptAnswer,
@@ -23,7 +24,7 @@ import {
   rangeOf,
 } from './intake/fields.ts';
 import { type ReceivedUpload, receiveForm, receiveReference } from './intake/form.ts';
-import { type IntakeDeps, takeIn } from './intake/intake.ts';
+import { type IntakeDeps, takeInAll, type UploadsOfFile } from './intake/intake.ts';
 import { readMapping } from './intake/mapping-store.ts';
 import { installProduction } from './promotion/production-routes.ts';
 import { entityTypes, type HeaderMapping, platforms } from './reports/types.ts';
@@ -32,7 +33,7 @@ import { installReview } from './review/routes.ts';
 import { getUpload, releaseForPromotion, saveMapping } from './service.ts';
 import { listStagedRows } from './staging/store.ts';
 import { listUploads } from './store.ts';
-import { type StagedRow, type Upload, uploadStatuses } from './types.ts';
+import { type StagedRow, uploadStatuses } from './types.ts';
 import { installUndo } from './undo/routes.ts';
 import { renderStagedRow, renderUpload, stagedRowReply, uploadReply } from './views.ts';
 
@@ -58,8 +59,12 @@ export function uploadRoutes(deps: UploadRoutesDeps): RouteModule {
 }
 
 function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
-  const created = ({ uploadId, status }: Upload) => ({ upload_id: uploadId, status });
-  const place = ({ uploadId }: Upload) => ({ location: `/api/uploads/${uploadId}` });
+  const created = (uploads: UploadsOfFile) => ({
+    upload_id: uploads[0].uploadId,
+    status: uploads[0].status,
+    uploads: uploads.map(({ uploadId, filename }) => ({ upload_id: uploadId, filename })),
+  });
+  const place = ([{ uploadId }]: UploadsOfFile) => ({ location: `/api/uploads/${uploadId}` });
   app.route({
     method: 'POST',
     url: '/api/uploads',
@@ -75,7 +80,13 @@ function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
       summary: 'Upload an ad report: multipart with the fields and a file, or JSON with a file_ref',
       consumes: ['multipart/form-data', 'application/json'],
       response: {
-        201: z.object({ upload_id: z.uuid(), status: z.enum(uploadStatuses) }),
+        201: z.object({
+          upload_id: z.uuid().describe('The first one'),
+          status: z.enum(uploadStatuses),
+          uploads: z
+            .array(z.object({ upload_id: z.uuid(), filename: z.string().nullable() }))
+            .describe('One for each report: a ZIP archive may hold several'),
+        }),
         ...problems(409, 413, 415, 422),
       },
     },
@@ -92,15 +103,16 @@ function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
         await deps.files.remove(received.stored.storageKey);
         return sendKept(reply, kept);
       }
-      const upload = await takeIn(deps, {
+      const uploads = await takeInAll(deps, {
         ...received,
         tenantId: principal.tenantId,
         userId: principal.userId,
         createdBy: creatorOf(principal, received),
         ipAddress: request.ip,
+        signal: clientSignal(reply),
         beforeCommit: request.receipt.keeping(201, created, place),
       });
-      return reply.code(201).headers(place(upload)).send(created(upload));
+      return reply.code(201).headers(place(uploads)).send(created(uploads));
     },
   });
 }

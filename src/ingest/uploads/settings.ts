@@ -9,6 +9,19 @@ export const uploadSettings = {
     default: 50 * mebibyte,
     describe: 'The largest ad report that POST /api/uploads accepts.',
   }),
+  maxUnfoldedReportBytes: setting(
+    'MAX_UNFOLDED_REPORT_BYTES',
+    bytes({ min: 1024, max: 100 * 1024 * mebibyte }),
+    {
+      default: 512 * mebibyte,
+      describe:
+        'How large all reports in one XLSX, gzip or ZIP file may become together when they are unpacked.',
+    },
+  ),
+  maxArchiveReports: setting('MAX_ARCHIVE_REPORTS', wholeNumber({ min: 1, max: 1_000 }), {
+    default: 100,
+    describe: 'How many reports one ZIP archive may hold; each becomes an upload.',
+  }),
   stagingRetentionDays: setting('STAGING_RETENTION_DAYS', days({ min: 1, max: 365 }), {
     default: 7,
     describe: 'How long staged rows of uploads are kept.',

@@ -74,6 +74,25 @@ export interface Blocker {
 export const uploadOrigins = ['request', 'folder', 'adapter', 'pull'] as const;
 export type UploadOrigin = (typeof uploadOrigins)[number];
 
+/** The forms that reports are packed in; plain CSV and JSON are stored as they are. */
+export const packings = ['zip', 'gzip', 'xlsx'] as const;
+type Packing = (typeof packings)[number];
+
+/** How a report was unpacked. Plain JSON: stored with the upload and shown to people. */
+export interface Unpacked {
+  /** From the outside in: a workbook in an archive is `['zip', 'xlsx']`. */
+  from: Packing[];
+  /** The name of the file that was sent. */
+  archive: string | null;
+  /** The place of the report in a ZIP archive. */
+  path: string | null;
+  /** The sheet of a workbook that was read, and visible ones that were not. */
+  sheet: string | null;
+  other_sheets: string[];
+  /** Whether days of the workbook that are written as numbers count from 1904. */
+  is_1904: boolean;
+}
+
 /** What intake writes. */
 export interface NewUpload extends UploadKey {
   workspaceId: string;
@@ -85,6 +104,8 @@ export interface NewUpload extends UploadKey {
   dateFrom: string | null;
   dateTo: string | null;
   filename: string | null;
+  /** How the report was unpacked; null when the file came as it is read. */
+  unpacked: Unpacked | null;
   fileId: string;
   fileUrl: string;
   forcePartial: boolean;

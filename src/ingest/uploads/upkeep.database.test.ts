@@ -4,6 +4,7 @@ import path from 'node:path';
 import pg from 'pg';
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { zipOf } from '../../../test/generators/zip-archive.ts';
 import { useDatabase } from '../../../test/support/worlds/database.ts';
 import { eventually } from '../../../test/support/worlds/kernel.ts';
 import {
@@ -14,6 +15,7 @@ import {
   range,
   useUploadRuns,
 } from '../../../test/support/worlds/upload-runs.ts';
+import { Workbooks } from '../../kernel/files/workbooks.ts';
 import { pause } from '../../kernel/jobs/dispatch/service.ts';
 import { FolderWatch } from './intake/folder-watch.ts';
 import { purgeStaging } from './service.ts';
@@ -173,12 +175,20 @@ describe('the watched folder', () => {
       quotas,
       files: uploads.files,
       maxUploadBytes: 1024 * 1024,
+      maxUnfoldedBytes: 8 * 1024 * 1024,
+      maxArchiveReports: 10,
+      workbooks: new Workbooks({ perTenant: 4 }),
       logger,
     };
     return new FolderWatch(deps, folder);
   }
 
-  async function drop(place: Place, name: string, content: string, platform = 'meta'): Promise<string> {
+  async function drop(
+    place: Place,
+    name: string,
+    content: string | Buffer,
+    platform = 'meta',
+  ): Promise<string> {
     const directory = path.join(folder, place.tenantId, place.workspaceId, platform);
     await mkdir(directory, { recursive: true });
     const file = path.join(directory, name);
@@ -220,6 +230,27 @@ describe('the watched folder', () => {
     const restarted = watch(run);
     await restarted.scan();
     expect(await restarted.scan()).toEqual({ taken: 1, refused: 0, misplaced: 0 });
+  });
+
+  test('uploads every report of an archive, and refuses an archive of archives with its reason', async () => {
+    const place = await uploads.place();
+    const run = await uploads.start();
+    const watcher = watch(run);
+    const archive = zipOf([
+      { name: 'a.csv', content: report },
+      { name: 'b.csv', content: adReport([adLine(7)]) },
+    ]);
+    await drop(place, 'reports.zip', archive);
+    await drop(place, 'bad.zip', zipOf([{ name: 'inner.zip', content: archive }]));
+    await watcher.scan();
+    expect(await watcher.scan()).toEqual({ taken: 1, refused: 1, misplaced: 0 });
+    expect(await watcher.scan()).toEqual({ taken: 0, refused: 0, misplaced: 0 });
+    await run.kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    expect(await takenOf(place)).toEqual([
+      { filename: 'a.csv', status: 'completed' },
+      { filename: 'b.csv', status: 'completed' },
+    ]);
+    expect(await refusedOf(place)).toMatchObject([{ error_text: expect.stringMatching(/"inner.zip"/) }]);
   });
 
   test('uploads each file once when two workers scan at the same time', async () => {

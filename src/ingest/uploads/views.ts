@@ -4,6 +4,7 @@ import { columnRecord } from './intake/fields.ts';
 import { entityTypes, platforms, reportFields } from './reports/types.ts';
 import {
   isBeingChecked,
+  packings,
   type StagedRow,
   type Upload,
   uploadOrigins,
@@ -71,6 +72,17 @@ export const uploadReply = z
     date_from: z.iso.date().nullable().describe('The range of a report that names none itself'),
     date_to: z.iso.date().nullable(),
     filename: z.string().nullable(),
+    unpacked: z
+      .object({
+        from: z.array(z.enum(packings)).describe('From the outside in'),
+        archive: z.string().nullable().describe('The name of the file that was sent'),
+        path: z.string().nullable().describe('The place of the report in a ZIP archive'),
+        sheet: z.string().nullable().describe('The sheet of a workbook that was read'),
+        other_sheets: z.array(z.string()).describe('Visible sheets that were not read'),
+        is_1904: z.boolean(),
+      })
+      .nullable()
+      .describe('How the report was unpacked; null when the file came as it is read'),
     file_url: z.string(),
     status: z.enum(uploadStatuses),
     force_partial: z.boolean(),

@@ -9,6 +9,7 @@ export interface ParsedRow {
   rowNo: number;
   /**
    * JSON text of the row's object on one line, keys in column order. Numbers of JSON input are as they were written.
+   * A line of CSV, if that was asked for of a workbook.
    */
   inputJson: string;
   /** Length of `inputJson` in UTF-8. */
@@ -45,6 +46,8 @@ export interface FileLayout {
   /** The sheet that is read, and all that could be. */
   sheet: string | null;
   sheets: readonly string[];
+  /** Of a workbook: whether it counts its days from 1904. */
+  is1904?: boolean;
 }
 
 export const plainLayout: FileLayout = { encoding: null, headerLine: null, sheet: null, sheets: [] };

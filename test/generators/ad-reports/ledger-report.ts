@@ -4,6 +4,8 @@ import { tiktok } from '../../../src/ingest/uploads/reports/platforms/tiktok.ts'
 import type { Language, Platform, ReportField } from '../../../src/ingest/uploads/reports/types.ts';
 import { seededRandom } from '../../chaos/seeded-random.ts';
 import { encodeReport, type ReportEncoding } from './encodings.ts';
+import { breakdowns } from './ledger-breakdowns.ts';
+import { packed, reportWorkbook } from './packed-report.ts';
 import { type WritingStyle, written } from './written-numbers.ts';
 
 /** How a report is laid out. The ledger is kept while it is written and knows nothing of how it is read. */
@@ -16,6 +18,8 @@ export interface LedgerShape {
   encoding: ReportEncoding | 'windows-1252';
   delimiter: ',' | ';' | '\t';
   file: 'table' | 'json';
+  /** What the file is packed in; a workbook has real numbers and days instead of text. */
+  packing: 'none' | 'gzip' | 'zip' | 'xlsx';
   totals: boolean;
   seed: number;
 }
@@ -54,47 +58,6 @@ export interface LedgerReport {
   isBrokenDown: boolean;
 }
 
-/** The columns of a breakdown with values of each. `json` is how the platforms' APIs call them. */
-export const breakdowns: Record<string, { columns: [header: string, json: string, values: string[]][] }> = {
-  'age and gender': {
-    columns: [
-      ['Age', 'age', ['18-24', '25-34', '35-44', '65+']],
-      ['Gender', 'gender', ['female', 'male', 'unknown']],
-    ],
-  },
-  placement: {
-    columns: [
-      ['Platform', 'publisher_platform', ['facebook', 'instagram']],
-      ['Placement', 'platform_position', ['feed', 'story', 'Reels, overlay']],
-    ],
-  },
-  region: { columns: [['Region', 'region', ['Bavaria', 'Île-de-France', 'Texas', 'New "York"']]] },
-  device: { columns: [['Device', 'device_platform', ['Computers', 'Mobile phones', 'Tablets']]] },
-  hour: {
-    columns: [
-      [
-        'Time of day (ad account time zone)',
-        'hourly_stats_aggregated_by_advertiser_time_zone',
-        ['00:00:00 - 00:59:59', '13:00:00 - 13:59:59'],
-      ],
-    ],
-  },
-  product: { columns: [['Product ID', 'product_id', ['1001', '1002, Red shoe', '77']]] },
-  keyword: {
-    columns: [
-      ['Search keyword', 'adGroupCriterion.keyword.text', ['shoes', '[red shoes]', '"buy shoes"']],
-      ['Match type', 'adGroupCriterion.keyword.matchType', ['Broad match', 'Exact match']],
-    ],
-  },
-  'search term': {
-    columns: [['Search term', 'searchTermView.searchTerm', ['shoe', 'shoe shop', 'boots, warm']]],
-  },
-  'conversion action': {
-    columns: [['Conversion action', 'segments.conversionAction', ['Purchase', 'Lead']]],
-  },
-  'unknown column': { columns: [['Ladenbereich', 'shop_area', ['Nord', 'Süd', 'Ost']]] },
-};
-
 const definitions = { meta, google, tiktok };
 const usdDigits = 2;
 const days = ['2026-03-01', '2026-03-02', '2026-03-03'];
@@ -116,8 +79,9 @@ interface Named {
 export function ledgerReport(shape: LedgerShape): LedgerReport {
   const lines = linesOf(shape);
   const ledger = ledgerOf(shape, lines);
-  const { bytes, filename } = shape.file === 'json' ? jsonFile(shape, lines) : tableFile(shape, lines);
-  const { platform, language, keys, time, breakdown, encoding, delimiter, file } = shape;
+  const made = shape.file === 'json' ? jsonFile(shape, lines) : tableFile(shape, lines);
+  const { bytes, filename } = packed(made, shape.packing);
+  const { platform, language, keys, time, breakdown, encoding, delimiter, file, packing } = shape;
   const given = time === 'given' ? { dateFrom: period.from, dateTo: period.to } : {};
   const name = [
     platform,
@@ -128,6 +92,7 @@ export function ledgerReport(shape: LedgerShape): LedgerReport {
     file,
     encoding,
     JSON.stringify(delimiter),
+    packing,
   ].join(' · ');
   return {
     name,
@@ -226,7 +191,7 @@ const comma = new Set<Language>(['de', 'fr', 'pt', 'it', 'nl', 'pl', 'tr']);
 function tableFile(shape: LedgerShape, lines: Line[]): { bytes: Buffer; filename: string } {
   const { platform, language, delimiter } = shape;
   const style: WritingStyle =
-    platform === 'google' && comma.has(language)
+    platform === 'google' && comma.has(language) && shape.packing !== 'xlsx'
       ? { group: '.', decimalMark: ',' }
       : { group: '', decimalMark: '.' };
   const columns = tableColumns(shape, style);
@@ -236,6 +201,10 @@ function tableFile(shape: LedgerShape, lines: Line[]): { bytes: Buffer; filename
   if (total !== null && platform === 'meta') all.splice(1, 0, total);
   else if (total !== null) all.push(total);
   const titles = titlesOf(shape);
+  if (shape.packing === 'xlsx') {
+    const isNumber = columns.map(({ field }) => field !== null && field in sums);
+    return { bytes: reportWorkbook({ titles, rows: all, isNumber }), filename: 'report.xlsx' };
+  }
   const quoted = (cell: string) =>
     cell.includes(delimiter) || cell.includes('"') ? `"${cell.replaceAll('"', '""')}"` : cell;
   const text = [...titles, ...all.map((cells) => cells.map(quoted).join(delimiter))].join('\r\n');
@@ -246,11 +215,11 @@ function tableFile(shape: LedgerShape, lines: Line[]): { bytes: Buffer; filename
   return { bytes, filename: 'report.csv' };
 }
 
-function titlesOf({ platform, time, delimiter }: LedgerShape): string[] {
+function titlesOf({ platform, time, delimiter, packing }: LedgerShape): string[] {
   if (platform !== 'google') return [];
   const range =
     time === 'title' ? 'March 1, 2026 - March 31, 2026' : time === 'one day' ? 'March 5, 2026' : 'All time';
-  return ['Ad report', delimiter === ',' ? `"${range}"` : range];
+  return ['Ad report', delimiter === ',' && packing !== 'xlsx' ? `"${range}"` : range];
 }
 
 interface Column {

@@ -9,6 +9,7 @@ import {
   type UploadHouseOptions,
 } from '../../../src/ingest/uploads/open.ts';
 import { createFiles } from '../../../src/kernel/files/backends.ts';
+import { Workbooks } from '../../../src/kernel/files/workbooks.ts';
 import type { Database } from '../../../src/lib/postgres/db.ts';
 import { idleKernel } from './kernel.ts';
 
@@ -19,7 +20,10 @@ export function testUploadHouse(db: Database, options: Partial<UploadHouseOption
     files: options.files ?? temporaryFiles(),
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
+    workbooks: new Workbooks({ perTenant: 4 }),
     maxReportBytes: 50 * 1024 * 1024,
+    maxUnfoldedReportBytes: 512 * 1024 * 1024,
+    maxArchiveReports: 100,
     stagingRetentionDays: 7,
     ingestFolder: null,
     uploadWatchFolder: null,

@@ -14,6 +14,7 @@ import type { Upload } from '../../../src/ingest/uploads/types.ts';
 import type { UploadWorkerDeps } from '../../../src/ingest/uploads/worker.ts';
 import { createFiles } from '../../../src/kernel/files/backends.ts';
 import type { Files } from '../../../src/kernel/files/types.ts';
+import { Workbooks } from '../../../src/kernel/files/workbooks.ts';
 import type { Kernel, KernelOptions } from '../../../src/kernel/jobs/kernel.ts';
 import type { Pipeline } from '../../../src/kernel/jobs/types.ts';
 import { WakeUp } from '../../../src/kernel/jobs/wake-up.ts';
@@ -196,6 +197,8 @@ async function newPlace(database: TestDatabase): Promise<Place> {
   return { tenantId, workspaceId: row?.workspace_id ?? '' };
 }
 
+const workbooks = new Workbooks({ perTenant: 4 });
+
 async function takeContent(
   kernel: Kernel,
   files: Files,
@@ -216,7 +219,12 @@ async function takeContent(
     mapping: options.mapping ?? {},
   });
   return takeIn(
-    { db, wake, metrics, registry, quotas, files, maxUploadBytes },
+    {
+      ...{ db, wake, metrics, registry, quotas, files, maxUploadBytes },
+      maxUnfoldedBytes: 512 * 1024 * 1024,
+      maxArchiveReports: 100,
+      workbooks,
+    },
     {
       tenantId: place.tenantId,
       userId: 'tester',

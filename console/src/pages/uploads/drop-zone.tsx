@@ -47,7 +47,7 @@ export function DropZone({ file, onFile, error, isDisabled = false, isCompact = 
       <input
         ref={input}
         type="file"
-        accept=".csv,.tsv,.txt,.json,.ndjson,text/csv,application/json"
+        accept=".csv,.tsv,.txt,.json,.ndjson,.xlsx,.gz,.zip,text/csv,application/json"
         aria-label="Report file"
         className="drop-input"
         tabIndex={-1}
@@ -88,7 +88,7 @@ function FileWords({ file, isCompact }: { file: File | null; isCompact: boolean 
       Drop an ad report here
       {isCompact ? null : (
         <span className="dim small drop-hint">
-          CSV or JSON as Meta, Google or TikTok exports it, up to 50 MB
+          CSV, XLSX or JSON as Meta, Google or TikTok exports it, or a ZIP or gzip of such, up to 50 MB
         </span>
       )}
     </p>

@@ -40,10 +40,15 @@ export function guessPlatform(filename: string, beginning: string): Platform | n
 
 const lookedAtBytes = 64 * 1024;
 
-/** The beginning of a file as text, in any of the usual encodings. */
+/** The beginning of a file as text, in any of the usual encodings; nothing of one that is packed. */
 export async function beginningOf(file: Blob): Promise<string> {
   const bytes = new Uint8Array(await file.slice(0, lookedAtBytes).arrayBuffer());
-  return new TextDecoder(encodingOf(bytes)).decode(bytes);
+  return isPacked(bytes) ? '' : new TextDecoder(encodingOf(bytes)).decode(bytes);
+}
+
+/** A workbook, a ZIP archive or a gzip file. */
+function isPacked([first, second]: Uint8Array): boolean {
+  return (first === 0x50 && second === 0x4b) || (first === 0x1f && second === 0x8b);
 }
 
 function encodingOf(bytes: Uint8Array): string {

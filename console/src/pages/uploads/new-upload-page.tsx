@@ -139,9 +139,11 @@ function useSending() {
       last.current = { upload, key: crypto.randomUUID() };
     const sending = { onProgress: setSentBytes, signal: abort.signal, idempotencyKey: last.current.key };
     try {
-      const { upload_id: uploadId } = await sendUpload(upload, sending);
+      const { upload_id: uploadId, uploads } = await sendUpload(upload, sending);
       await client.invalidateQueries({ queryKey: ['uploads'] });
-      void navigate({ to: '/uploads/$uploadId', params: { uploadId }, replace: true });
+      // The reports of an archive are reviewed one by one: the list shows them all.
+      if (uploads.length > 1) void navigate({ to: '/uploads', replace: true });
+      else void navigate({ to: '/uploads/$uploadId', params: { uploadId }, replace: true });
     } catch (problem) {
       // Only a try without a response may already have created an upload.
       if (!(problem instanceof ApiProblem) || problem.status !== 0) last.current = null;

@@ -17,8 +17,8 @@ test('a refusal is shown at its field, with the next step', () => {
   expect(refusalsOf(new ApiProblem(413, large)).file).toBe(
     'The file is larger than 5.0 MB, the most allowed. Split the report by date or campaign and upload the parts',
   );
-  const zip = { code: 'upload_not_text', detail: 'The file is a ZIP archive, and not CSV or JSON' };
-  expect(refusalsOf(new ApiProblem(415, zip)).file).toMatch(/^The file is a ZIP archive.*uncompressed$/);
+  const image = { code: 'upload_not_text', detail: 'The file is a PNG image, and not CSV, JSON or XLSX' };
+  expect(refusalsOf(new ApiProblem(415, image)).file).toMatch(/^The file is a PNG image.*Export the report/);
   const gone = { code: 'workspace_unknown', detail: 'The tenant has no workspace', errors: [] };
   expect(refusalsOf(new ApiProblem(403, gone))).toEqual({ workspace_id: 'The tenant has no workspace' });
 });

@@ -14,8 +14,14 @@ export function isSameUpload(a: NewUpload, b: NewUpload): boolean {
   return (Object.keys(a) as (keyof NewUpload)[]).every((name) => a[name] === b[name]);
 }
 
+/** A ZIP archive becomes an upload for each report in it. */
+export interface SentUploads {
+  upload_id: string;
+  uploads: { upload_id: string; filename: string | null }[];
+}
+
 /** It is held for review: people look first. */
-export function sendUpload(upload: NewUpload, sending: Sending): Promise<{ upload_id: string }> {
+export function sendUpload(upload: NewUpload, sending: Sending): Promise<SentUploads> {
   const brokenOff =
     'The server cannot be reached, or ended the upload because the file is larger than allowed (50 MB unless ' +
     'it is set otherwise). Nothing was stored; try again.';
@@ -42,6 +48,15 @@ const fieldOfCode: Record<string, UploadField> = {
   report_too_large: 'file',
   body_too_large: 'file',
   upload_not_text: 'file',
+  archive_empty: 'file',
+  archive_too_many_reports: 'file',
+  archive_nested: 'file',
+  archive_unsafe_path: 'file',
+  archive_broken: 'file',
+  archive_encrypted: 'file',
+  archive_unfolds_too_far: 'file',
+  malformed_workbook: 'file',
+  formula_not_calculated: 'file',
   workspace_unknown: 'workspace_id',
 };
 
@@ -70,7 +85,9 @@ function said({ code, detail, document }: ApiProblem): string {
 const whatToDo: Record<string, string> = {
   upload_empty: 'Export the report again: an empty file is usually an export that failed',
   report_too_large: 'Split the report by date or campaign and upload the parts',
-  upload_not_text: 'Export the report as CSV or JSON, uncompressed',
+  upload_not_text: 'Export the report as CSV, XLSX or JSON',
+  archive_nested: 'Unpack the inner archive and upload its reports',
+  archive_encrypted: 'Save the file without a password and upload that',
 };
 
 function isField(name: string): name is UploadField {

@@ -16,6 +16,7 @@ import { ColumnsStep } from './columns-step.tsx';
 import { platformTitles } from './platforms.ts';
 import { ResultStep } from './result-step.tsx';
 import { type UploadSearch, uploadSearch } from './search.ts';
+import { unpackedWords } from './unpacked-words.ts';
 import { keepUpload, uploadQuery } from './upload-query.ts';
 import {
   chipOf,
@@ -68,6 +69,7 @@ function Origin({ upload }: { upload: Upload }) {
   return (
     <span className="row small">
       <span>{platformTitles[upload.platform]}</span>
+      {upload.unpacked === null ? null : <span>{unpackedWords(upload.unpacked)}</span>}
       <span>
         by {upload.created_by} <Ago at={upload.created_at} />
       </span>

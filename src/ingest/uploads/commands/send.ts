@@ -53,4 +53,6 @@ export async function readMapping(text: string): Promise<string> {
 export interface SentUpload {
   upload_id: string;
   status: string;
+  /** All that the file became; servers of older versions make one of each file. */
+  uploads?: { upload_id: string; filename: string | null }[];
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { zipOf } from '../../../../test/generators/zip-archive.ts';
 import {
   type CommandResult,
   type Running,
@@ -85,7 +86,7 @@ async function limitJobs(tenantId: string, limits: { concurrent_jobs?: number })
   ]);
 }
 
-async function put(name: string, text: string): Promise<string> {
+async function put(name: string, text: string | Buffer): Promise<string> {
   await writeFile(path.join(sluice.cwd, name), text);
   return name;
 }
@@ -225,6 +226,17 @@ test('--no-wait prints an id for each file at once, and nothing else', async () 
     .map((line) => JSON.parse(line));
   expect(answers).toMatchObject([{ status: 'pending' }, { status: 'pending' }]);
   expect(new Set(answers.map(({ upload_id: id }) => id)).size).toBe(2);
+});
+
+test('every report of an archive is followed to its end and shown by its name', async () => {
+  const { tenantId } = await newPlace();
+  const members = [2, 3].map((n) => ({ name: `reports/${n}.csv`, content: report(n) }));
+  await put('reports.zip', zipOf(members));
+  const sent = await runHere(tenantId, 'reports.zip', ...meta);
+  expect(sent.code).toBe(0);
+  expect(sent.stdout).toMatch(/completed.*2\.csv\n.*completed.*3\.csv/);
+  const ids = await runHere(tenantId, 'reports.zip', ...meta, '--no-wait');
+  expect(ids.stdout.trim().split('\n')).toHaveLength(2);
 });
 
 test('the worse end of two reports is the exit code, and a bad file says what is wrong with it', async () => {

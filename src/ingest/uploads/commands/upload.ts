@@ -45,7 +45,7 @@ function addSend(upload: Command): void {
       'Send reports and follow them into production; the word may be left out. Exit 0: completed, 3: some rows ' +
         'were refused, 1: failed.',
     )
-    .argument('<file...>', 'CSV or JSON reports; - is stdin')
+    .argument('<file...>', 'reports in CSV, JSON or XLSX, or gzip or ZIP files of some; - is stdin')
     .addOption(new Option('--platform <name>', 'where the report comes from').choices([...platforms]))
     .option(
       '--workspace <id>',
@@ -98,7 +98,7 @@ interface UploadRun {
   signal: AbortSignal;
 }
 
-interface Sent extends SentUpload {
+interface Sent extends Pick<SentUpload, 'upload_id' | 'status'> {
   label: string;
 }
 
@@ -106,24 +106,39 @@ interface Sent extends SentUpload {
 async function uploadAll(client: Client, run: UploadRun): Promise<ExitCode> {
   const { files, fields, flags, signal } = run;
   const sent: Sent[] = [];
+  let sentFiles = 0;
   try {
     for (const file of files) {
       const made = await sendFile<SentUpload>(client, file, { route: '/api/uploads', fields, signal });
-      sent.push({ ...made, label: file.label });
-      if (!flags.wait) print(flags.json ? JSON.stringify(made) : made.upload_id);
+      const reports = reportsOf(made, file.label);
+      sent.push(...reports);
+      sentFiles += 1;
+      if (!flags.wait && flags.json) print(JSON.stringify(made));
+      else if (!flags.wait) for (const { upload_id: id } of reports) print(id);
     }
   } catch (error) {
-    noteSplit(files, sent);
+    noteSplit(files, { sent, sentFiles });
     throw error;
   }
   return flags.wait ? followAll(client, { sent, flags, signal }) : exitCodes.ok;
 }
 
+/** Each report of an archive is an upload of its own. */
+function reportsOf(made: SentUpload, label: string): Sent[] {
+  const { uploads = [], status } = made;
+  if (uploads.length < 2) return [{ ...made, label }];
+  return uploads.map(({ upload_id: id, filename }) => ({
+    upload_id: id,
+    status,
+    label: `${label}: ${filename ?? id}`,
+  }));
+}
+
 /** Those that are in go on without this command, and nobody has been told their ids yet. */
-function noteSplit(files: LocalFile[], sent: Sent[]): void {
+function noteSplit(files: LocalFile[], { sent, sentFiles }: { sent: Sent[]; sentFiles: number }): void {
   if (files.length < 2) return;
   for (const { label, upload_id: id } of sent) note(`Uploaded: ${shortText(label, 200)} as ${id}`);
-  const left = files.slice(sent.length).map(({ label }) => shortText(label, 200));
+  const left = files.slice(sentFiles).map(({ label }) => shortText(label, 200));
   note(`Not uploaded: ${left.join(', ')}`);
 }
 

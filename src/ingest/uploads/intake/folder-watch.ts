@@ -162,7 +162,7 @@ export class FolderWatch {
       filename: path.basename(found.file),
       stored,
       // A worker that scans at the same moment conflicts with this row and rolls its upload back.
-      beforeCommit: (tx, { uploadId }) =>
+      beforeCommit: (tx, [{ uploadId }]) =>
         tx.as('sluice_intake', (own) => insertDropped(own, { ...found, uploadId, errorText: null })),
     });
   }

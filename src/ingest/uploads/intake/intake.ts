@@ -1,15 +1,15 @@
 import type { Readable } from 'node:stream';
 import { forgetUnlessCommitted, recordFile } from '../../../kernel/files/service.ts';
-import type { Files, StoredContent } from '../../../kernel/files/types.ts';
+import type { StoredContent } from '../../../kernel/files/types.ts';
+import type { Workbooks } from '../../../kernel/files/workbooks.ts';
 import type { FileDoor, ReportTarget } from '../../../kernel/house/doors.ts';
 import type { BeforeCommit } from '../../../kernel/jobs/dispatch/service.ts';
 import { dispatchIn, type JobsDeps } from '../../../kernel/jobs/dispatch/service.ts';
-import { type FieldProblem, isSluiceError } from '../../../lib/errors.ts';
+import { type FieldProblem, isSluiceError, SluiceError } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { uploadErrors } from '../errors.ts';
 import { recordMove } from '../events.ts';
-import { sniffReport } from '../reports/reading/sniff.ts';
 import { insertUpload, workspaceExists } from '../store.ts';
 import {
   pipelineName,
@@ -20,11 +20,17 @@ import {
 } from '../types.ts';
 import { type IntakeFields, readIntakeFields } from './fields.ts';
 import { readMapping } from './mapping-store.ts';
+import type { UnfoldDeps, UnfoldedReport } from './unfolding/types.ts';
+import { unfold } from './unfolding/unfold.ts';
 
-export interface IntakeDeps extends JobsDeps {
-  files: Files;
+export interface IntakeDeps extends JobsDeps, UnfoldDeps {
+  /** Reads workbooks in a thread. */
+  workbooks: Workbooks;
   maxUploadBytes: number;
 }
+
+/** At least one: a file without a report is refused. */
+export type UploadsOfFile = readonly [Upload, ...Upload[]];
 
 export interface Intake {
   tenantId: string;
@@ -38,7 +44,9 @@ export interface Intake {
   filename: string | null;
   stored: StoredContent;
   fileField?: FileField;
-  beforeCommit?: BeforeCommit<Upload>;
+  /** Aborts when nobody waits for the upload any more; without it the file does not come with a request. */
+  signal?: AbortSignal;
+  beforeCommit?: BeforeCommit<UploadsOfFile>;
 }
 
 /** The field of a request that holds the file; problems of the file point at it. */
@@ -49,7 +57,7 @@ export function fileProblem(
   { maxUploadBytes }: Pick<IntakeDeps, 'maxUploadBytes'>,
   { field = 'file', what }: { field?: FileField | undefined; what: string },
 ): FieldProblem[] {
-  const allowed = `it must be a CSV or JSON file of 1 to ${maxUploadBytes} bytes`;
+  const allowed = `it must be a CSV or JSON file of 1 to ${maxUploadBytes} bytes; XLSX, gzip and ZIP are unpacked`;
   return [{ pointer: `/${field}`, message: `${what}; ${allowed}` }];
 }
 
@@ -74,41 +82,61 @@ export async function storeContent(
   }
 }
 
-const sniffBytes = 64 * 1024;
-
-/** Refuses an empty file and one that is not text, before it is parsed. */
-async function assertReadable(deps: IntakeDeps, { stored, fileField: field }: Intake): Promise<void> {
-  if (stored.sizeBytes === 0) {
-    const fields = fileProblem(deps, { field, what: 'is empty' });
-    throw uploadErrors.raise.upload_empty('The file has no bytes', { fields });
-  }
-  const head = await deps.files.open(stored.storageKey, { start: 0, end: sniffBytes - 1 });
-  const chunks: Buffer[] = [];
-  for await (const chunk of head) chunks.push(chunk as Buffer);
-  const seen = sniffReport(Buffer.concat(chunks));
-  if (seen.ok) return;
-  throw uploadErrors.raise.upload_not_text(`The file is ${seen.what}, and not CSV or JSON`, {
-    fields: fileProblem(deps, { field, what: `is ${seen.what}` }),
-  });
-}
-
-/** Creates the upload, its file, job and event in one transaction. If that fails, the stored bytes are deleted. */
-export async function takeIn(deps: IntakeDeps, intake: Intake): Promise<Upload> {
+/**
+ * Creates the uploads of a file, with their files, jobs and events, in one transaction: an archive becomes all of its
+ * reports or nothing. If that fails, the stored bytes are deleted. Returns them in the order of the archive.
+ */
+export async function takeInAll(deps: IntakeDeps, intake: Intake): Promise<UploadsOfFile> {
+  const keys = [intake.stored.storageKey];
   try {
     await deps.quotas.assertRoom(intake.tenantId);
-    await assertReadable(deps, intake);
-    return await deps.db.tenant(intake.tenantId, async (tx) => {
-      const upload = await recordUpload(deps, tx, intake);
-      await intake.beforeCommit?.(tx, upload);
-      return upload;
+    const reports = await unfoldReports(deps, intake);
+    keys.push(...reports.map(({ stored }) => stored.storageKey));
+    const uploads = await deps.db.tenant(intake.tenantId, async (tx) => {
+      const made: Upload[] = [];
+      for (const report of reports) made.push(await recordUpload(deps, tx, { ...intake, ...report }));
+      const [first, ...others] = made;
+      if (first === undefined) throw new Error('A file without reports was not refused');
+      await intake.beforeCommit?.(tx, [first, ...others]);
+      return [first, ...others] as const;
     });
+    // Only what was unpacked is read from now on. If this fails, no row names the bytes, and the sweep removes them.
+    const isUnpacked = reports.every(({ unpacked }) => unpacked !== null);
+    if (isUnpacked) await deps.files.remove(intake.stored.storageKey).catch(() => {});
+    return uploads;
   } catch (error) {
-    await forgetUnlessCommitted(deps.files, intake.stored.storageKey, error);
+    for (const key of new Set(keys)) await forgetUnlessCommitted(deps.files, key, error);
     throw error;
   }
 }
 
-async function recordUpload(deps: IntakeDeps, tx: Tx, intake: Intake): Promise<Upload> {
+/** The same for callers that need only the first upload of the file. */
+export async function takeIn(deps: IntakeDeps, intake: Intake): Promise<Upload> {
+  const [first] = await takeInAll(deps, intake);
+  return first;
+}
+
+/** Errors of the file point at the field that it came in. */
+async function unfoldReports(deps: IntakeDeps, intake: Intake): Promise<UnfoldedReport[]> {
+  const { tenantId, signal, fileField: field } = intake;
+  const openWorkbook = signal ? deps.workbooks.forRequest({ tenantId, signal }) : deps.workbooks.forJob();
+  try {
+    return await unfold(deps, { ...intake, openWorkbook });
+  } catch (error) {
+    if (!isSluiceError(error) || error.kind !== 'invalid' || error.fields.length > 0) throw error;
+    const { code, definition, message, details } = error;
+    const fields = fileProblem(deps, { field, what: wrongWith(error) });
+    throw new SluiceError(code, definition, message, { details, fields, cause: error });
+  }
+}
+
+/** Goes on after the name of the field. */
+function wrongWith({ code, message, details }: SluiceError): string {
+  if (code === 'upload_empty') return 'is empty';
+  return typeof details.detected === 'string' ? `is ${details.detected}` : message;
+}
+
+async function recordUpload(deps: IntakeDeps, tx: Tx, intake: Intake & UnfoldedReport): Promise<Upload> {
   const { tenantId, userId, createdBy, fields, filename } = intake;
   await assertWorkspace(tx, { tenantId, workspaceId: fields.workspace_id });
   const uploadId = newId();
@@ -143,6 +171,7 @@ async function recordUpload(deps: IntakeDeps, tx: Tx, intake: Intake): Promise<U
       dateFrom: fields.date_from ?? null,
       dateTo: fields.date_to ?? null,
       filename,
+      unpacked: intake.unpacked,
       fileId: file.fileId,
       fileUrl: `${file.storage}:${file.storageKey}`,
       forcePartial: fields.force_partial,
@@ -184,7 +213,7 @@ export function uploadDoor(deps: IntakeDeps): FileDoor<ReportTarget> {
           origin: 'adapter',
         },
         stored: await storeContent(deps, content),
-        beforeCommit: (tx, { jobId, uploadId }) => record(tx, { jobId, uploadId }),
+        beforeCommit: (tx, [{ jobId, uploadId }]) => record(tx, { jobId, uploadId }),
       });
     },
   };

@@ -8,7 +8,7 @@ import {
   type ReportField,
   type ReportLayout,
 } from './types.ts';
-import { cellOrder, type DateOrder, orderEvidence } from './values/dates.ts';
+import { cellOrder, type DateOrder, orderEvidence, type SerialDays } from './values/dates.ts';
 import { type DecimalMark, decimalEvidence, hangsOnMark } from './values/numbers.ts';
 
 /**
@@ -27,6 +27,8 @@ export interface ReportConventions {
   unproven?: Convention[];
   /** The mark that appears first, when the beginning of the file shows both and nothing is decided. */
   contestedMark?: DecimalMark;
+  /** The file is a sheet, and a whole number in a column of days is one: counted from the beginning of this year. */
+  serialDays?: SerialDays;
 }
 
 export type Convention = 'decimalMark' | 'dateOrder';
@@ -43,6 +45,8 @@ export interface ConventionEvidence {
   layout: ReportLayout;
   /** Rows from the beginning of the file; only the first `sampleRows` count. */
   sample: readonly RawRow[];
+  /** Of a sheet: what it counts days from. */
+  serialDays?: SerialDays | null | undefined;
 }
 
 /**
@@ -53,12 +57,17 @@ export interface ConventionEvidence {
  */
 export function decideConventions(
   columns: MappedColumns,
-  { layout, sample }: ConventionEvidence,
+  { layout, sample, serialDays }: ConventionEvidence,
 ): ReportConventions {
   const rows = sample.filter(({ rowIndex }) => rowIndex < sampleRows);
   const mark = decideMark({ columns, layout, rows });
   const order = decideDateOrder({ columns, layout, rows });
-  return { ...mark, ...order, unproven: [...(mark.unproven ?? []), ...(order.unproven ?? [])] };
+  return {
+    ...mark,
+    ...order,
+    unproven: [...(mark.unproven ?? []), ...(order.unproven ?? [])],
+    ...(serialDays ? { serialDays } : {}),
+  };
 }
 
 export interface Weighed {

@@ -170,7 +170,9 @@ class LineParser {
     const wrong = this.#profile.wrongPlatform(layout, this.#upload.mapping);
     const missing = wrong ?? this.#profile.findMissing(columns, cells);
     if (missing) throw missing;
-    const conventions = decideConventions(columns, { layout, sample });
+    const { unpacked } = this.#upload;
+    const serialDays = unpacked?.sheet ? (unpacked.is_1904 ? 1904 : 1900) : null;
+    const conventions = decideConventions(columns, { layout, sample, serialDays });
     if (!hasOwnDays(columns)) {
       const { dateFrom, dateTo, filename } = this.#upload;
       const given = dateFrom === null || dateTo === null ? null : { from: dateFrom, to: dateTo };

@@ -1,7 +1,7 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { reconcile, totalWarnings } from '../reconciliation/reconcile.ts';
 import { saveParseFigures } from '../store.ts';
-import type { Blocker, Upload } from '../types.ts';
+import type { Blocker, Upload, WarningCount } from '../types.ts';
 import type { UploadCheckpoint } from './checkpoint.ts';
 import { resolveRepeats } from './repeats.ts';
 import { sumRefused } from './repeats-store.ts';
@@ -29,7 +29,7 @@ export async function saveParsed(
     totalRows,
     validRows,
     invalidRows,
-    warnings: [...warnings, ...repeats.warnings, ...totalWarnings(reconciliation)],
+    warnings: [...sheetWarnings(upload), ...warnings, ...repeats.warnings, ...totalWarnings(reconciliation)],
     layout: {
       ...layout,
       dimensions: repeats.dimensions,
@@ -39,4 +39,18 @@ export async function saveParsed(
     blockers: [...blockers, ...repeats.blockers],
     reconciliation: totalRows === 0 ? null : reconciliation,
   });
+}
+
+const mostSheetsShown = 5;
+
+/** Sheets that were not read: nobody should believe that their figures are stored. */
+function sheetWarnings({ unpacked }: Upload): WarningCount[] {
+  const others = unpacked?.other_sheets ?? [];
+  if (unpacked === null || others.length === 0) return [];
+  const named = others.slice(0, mostSheetsShown).map((name) => JSON.stringify(name));
+  const rest = others.length > mostSheetsShown ? ` and ${others.length - mostSheetsShown} more` : '';
+  const message =
+    `The workbook has several sheets. ${JSON.stringify(unpacked.sheet)} was read, ${named.join(', ')}${rest} ` +
+    'not. Upload other reports as files of their own.';
+  return [{ code: 'other_sheets', message, count: others.length }];
 }

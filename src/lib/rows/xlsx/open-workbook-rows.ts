@@ -21,6 +21,11 @@ export interface SheetOptions {
   headerLine?: number | undefined;
   /** What becomes of a cell with an error. Default: null. */
   errorCells?: 'null' | 'text' | undefined;
+  /**
+   * `csv`: each row of the sheet, titles and header included, is a line of CSV instead of a JSON object. Default:
+   * objects.
+   */
+  form?: 'objects' | 'csv' | undefined;
 }
 
 interface OpenWorkbookOptions extends SheetOptions {
@@ -71,7 +76,13 @@ async function openReader(source: SheetSource, opened: OpenedSheet): Promise<Row
       () => `read ${quoted(sheet.name)}, not ${others.join(', ')}`,
     );
   }
-  const layout = () => ({ encoding: null, headerLine: source.headerLine, sheet: sheet.name, sheets: shown });
+  const layout = () => ({
+    encoding: null,
+    headerLine: source.headerLine,
+    sheet: sheet.name,
+    sheets: shown,
+    ...(workbook.is1904 ? { is1904: true } : {}),
+  });
   const reader = new OpenRowReader({ format: 'xlsx', delimiter: null, source, queue, layout, notes });
   try {
     await reader.readHeader();
@@ -118,7 +129,7 @@ class SheetSource implements RowSource {
   constructor(parts: SheetSourceParts) {
     this.#parts = parts;
     const { archive, workbook, sheet, options, queue, notes } = parts;
-    const { limits, headerLine, errorCells = 'null' } = options;
+    const { limits, headerLine, errorCells = 'null', form = 'objects' } = options;
     const entry = archive.find(sheet.part);
     if (entry === null) throw malformed(sheet.part, 'is missing, and is the sheet to be read');
     this.#rows = new SheetRows({
@@ -129,6 +140,7 @@ class SheetSource implements RowSource {
       notes,
       headerLine,
       errorCells,
+      form,
       maxRowBytesTotal: Math.max(freeRowBytes, archive.sizeBytes * limits.inflateRatio),
     });
     this.#xml = new XmlReader({

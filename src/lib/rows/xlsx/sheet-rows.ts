@@ -13,6 +13,7 @@ import {
   mostSheetColumns,
   mostSheetRows,
 } from './cells.ts';
+import { SheetGrid } from './sheet-grid.ts';
 import { SheetTable } from './sheet-table.ts';
 import { malformed, type Workbook } from './workbook.ts';
 
@@ -25,6 +26,8 @@ export interface SheetRowsOptions {
   notes: RowNotes | null;
   headerLine: number | undefined;
   errorCells: CellRules['errorCells'];
+  /** `csv`: rows are lines of CSV, and none is the header. */
+  form: 'objects' | 'csv';
   /** The maximum size of all rows together: a text that a million cells share makes a long file. */
   maxRowBytesTotal: number;
 }
@@ -32,7 +35,7 @@ export interface SheetRowsOptions {
 /** Reads the cells of a sheet, row by row. */
 export class SheetRows implements XmlEvents {
   readonly #options: SheetRowsOptions;
-  readonly #table: SheetTable;
+  readonly #table: SheetTable | SheetGrid;
   #isInData = false;
   #isInRow = false;
   #isInCell = false;
@@ -50,7 +53,7 @@ export class SheetRows implements XmlEvents {
 
   constructor(options: SheetRowsOptions) {
     this.#options = options;
-    this.#table = new SheetTable(options);
+    this.#table = options.form === 'csv' ? new SheetGrid(options) : new SheetTable(options);
   }
 
   /** Null until the header was read. */

@@ -103,7 +103,7 @@ function totalOf(
  * the whole file.
  */
 function rangeReader({ fields }: MappedColumns, { conventions, range: whole }: LineContext) {
-  const read = dateReader(conventions.dateOrder);
+  const read = dateReader(conventions.dateOrder, conventions.serialDays);
   const dayCell = cellReader(fields.metric_date);
   const startCell = cellReader(fields.period_start);
   const endCell = cellReader(fields.period_end);

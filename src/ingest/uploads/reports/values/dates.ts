@@ -9,6 +9,9 @@ export interface DateFault {
   message: string;
 }
 
+/** The year that a spreadsheet counts its days from. */
+export type SerialDays = 1900 | 1904;
+
 /**
  * The day as YYYY-MM-DD, as written: never shifted to another time zone. The file's order decides which part of
  * `03/04/2026` is the day; when it is null, such a date is ambiguous.
@@ -31,12 +34,15 @@ export function clockOf(text: string): string | null {
 }
 
 /** A cache in front of `readDate`: a report names few days many times. */
-export function dateReader(order: DateOrder | null): (text: string) => string | DateFault {
+export function dateReader(
+  order: DateOrder | null,
+  serialDays: SerialDays | null = null,
+): (text: string) => string | DateFault {
   const known = new Map<string, string | DateFault>();
   return (text) => {
     const found = known.get(text);
     if (found !== undefined) return found;
-    const read = readDate(text, order);
+    const read = readSerialDay(text, serialDays) ?? readDate(text, order);
     // Bounded, or a column of garbage would fill the memory.
     if (known.size >= maxKnownDates) known.clear();
     known.set(copyOf(text), read);
@@ -69,6 +75,14 @@ export function cellOrder(cell: string): DateOrder | 'either' | null {
   const read = readDate(cell, null);
   if (typeof read === 'string') return orderEvidence(cell);
   return read.code === 'ambiguous_date' ? 'either' : null;
+}
+
+/** `46082` in a sheet whose cells have no date format; five digits are the days from 1927 to 2173. */
+function readSerialDay(text: string, serialDays: SerialDays | null): string | null {
+  if (serialDays === null || !/^\d{5}$/.test(text)) return null;
+  const start = serialDays === 1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, 30);
+  const day = new Date(start + Number(text) * 86_400_000).toISOString().slice(0, 10);
+  return day < '2000-01-01' ? null : day;
 }
 
 // Full-width forms included.

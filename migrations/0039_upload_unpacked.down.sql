@@ -1,0 +1,1 @@
+alter table data_uploads drop column unpacked;
