@@ -3442,7 +3442,8 @@ create table public.job_items (
   waiting_for text,
   throttled_count smallint,
   not_found_count smallint,
-  uncharged smallint
+  uncharged smallint,
+  progress_json json
 ) with (autovacuum_vacuum_insert_scale_factor=0.2, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=5000, fillfactor=90);
 
 create table public.knowledge_bases (

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { startBucketProvider } from '../support/fakes/bucket-provider.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { findBarriers } from './axe.ts';
 import { useBrowser } from './browser.ts';
@@ -70,4 +71,47 @@ test('a spreadsheet is mapped, tried, run, corrected and exported', async () => 
     'row_no,status,error_code,last_error,input.sku,input.price,input.Name,sku,price,Name',
   );
   expect(lines[2]).toBe('2,DONE,,,A2,2.50,"5"" pipe",A2,2.5,"5"" pipe"');
+});
+
+test('a waterfall is put together from steps, and each row says which step answered', async () => {
+  const tenantId = await newTenant(database);
+  const has = (kind: string) => (sku: string) => (sku.startsWith(kind) ? null : 404);
+  const [own, other] = await Promise.all([
+    startBucketProvider({ always: has('a') }),
+    startBucketProvider({ always: has('b') }),
+  ]);
+  onTestFinished(async () => {
+    await Promise.all([own.close(), other.close()]);
+  });
+  const { page, watch } = await browser.open();
+  watch.expect(/status of 422/);
+  const claims = { tenantId, role: 'admin', userId: 'ada' } as const;
+  await page.goto(await server.loginLink(claims, '/items/new?processor=chain'));
+  const file = { name: 'skus.csv', mimeType: 'text/csv', buffer: Buffer.from('sku\na1\nb1\n') };
+  await page.getByLabel('File of rows').setInputFiles(file);
+  await page.getByText('2 rows · CSV · utf-8').waitFor();
+  for (const [index, { name, url }] of [
+    { name: 'own', url: own.url },
+    { name: 'other', url: 'http:/x' },
+  ].entries()) {
+    const step = page.getByRole('group', { name: `Step ${index + 1}` });
+    await step.getByLabel('Name of the step').fill(name);
+    await step.getByLabel('Address').fill(`${url}/items/{{sku}}`);
+  }
+  await page.getByRole('button', { name: 'Send the rows' }).click();
+  const second = page.getByRole('group', { name: 'Step 2' });
+  await second.getByText('must start with http:// or https:// and a literal host').waitFor();
+  await second.getByLabel('Address').fill(`${other.url}/items/{{sku}}`);
+  expect(await findBarriers(page)).toEqual([]);
+  if (process.env.SCREENS)
+    await page.screenshot({ path: `${process.env.SCREENS}/chain.png`, fullPage: true });
+  await page.getByRole('button', { name: 'Send the rows' }).click();
+  await page.getByRole('columnheader', { name: 'answered_by' }).waitFor();
+  await page.getByText('Title of b1').waitFor();
+  if (process.env.SCREENS)
+    await page.screenshot({ path: `${process.env.SCREENS}/chain-job.png`, fullPage: true });
+  expect([own.calls.map(({ sku }) => sku).toSorted(), other.calls.map(({ sku }) => sku)]).toEqual([
+    ['a1', 'b1'],
+    ['b1'],
+  ]);
 });

@@ -20,7 +20,7 @@ export interface RowEnd {
 /** A file as the generator made it: the ledger outside the database. */
 export interface PlannedJob {
   name: string;
-  processor: 'noop' | 'validate' | 'http' | 'llm';
+  processor: 'noop' | 'validate' | 'http' | 'llm' | 'chain';
   options: object;
   csv: string;
   rows: ExpectedRow[];

@@ -195,5 +195,6 @@ const answerWithinMs = 60_000;
 
 async function ask(url: string, init: RequestInit): Promise<Answer> {
   const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(answerWithinMs) });
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+  const text = await answer.text();
+  return { status: answer.status, body: JSON.parse(text === '' ? '{}' : text) as Record<string, unknown> };
 }

@@ -356,6 +356,8 @@ export async function resetItems(tx: Tx, request: ReprocessRequest): Promise<Rep
              not_found_count = case when ${request.resetAttempts} then null else j.not_found_count end,
              waiting_for = null,
              strategy = j.strategy + 1,
+             -- What failed goes on at the step that failed; what had ended well begins again.
+             progress_json = case when c.status in ('ERROR', 'NOT_FOUND') then j.progress_json end,
              due_at = '-infinity',
              lock_token = null,
              crashes = 0,

@@ -83,6 +83,8 @@ export interface ClaimedItem {
   uncharged?: number;
   /** Unchanged: numbers of any length and every key survive. */
   inputJson: string;
+  /** How far the row came before, for a processor of several steps. */
+  progressJson?: string | null;
 }
 
 /**
@@ -123,6 +125,8 @@ export interface ItemChange {
   retryClass: RetryClass | null;
   /** For a row that is pending again. */
   waitingFor: Wait | null;
+  /** A later try begins at the first step again. */
+  forgetsProgress: boolean;
 }
 
 /** The bounds inside which the controllers move. */

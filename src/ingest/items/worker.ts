@@ -2,6 +2,7 @@ import { jobErrors } from '../../kernel/jobs/errors.ts';
 import type { Turn, TurnResult } from '../../kernel/jobs/types.ts';
 import { closeBatch, freshOf, parkUntilDue } from './processing/batch.ts';
 import { Flight } from './processing/flight/flight.ts';
+import { JobPaces } from './processing/job-paces.ts';
 import { purseOf } from './processing/job-secrets.ts';
 import type { Lane, Lanes } from './processing/lanes.ts';
 import {
@@ -45,13 +46,12 @@ async function takeTurnIn(deps: ItemWorkerDeps, turn: Turn, lane: Lane): Promise
   );
   if (!job) throw jobErrors.raise.job_not_found(`Job ${turn.job.jobId} has no record of its items`);
   const { processor, options } = prepareProcessor(deps.processors.get(job.processor), job);
-  const name = processor.provider?.(options) ?? processor.name;
   const opened: Opened = {
     turn,
     job,
     processor,
     options,
-    provider: deps.pacing.providerFor(job, name),
+    paces: new JobPaces(deps.pacing, { job, processor, options }),
     purse: purseOf(deps.secrets, job),
     tally: new TurnTally(),
   };

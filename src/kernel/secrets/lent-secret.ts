@@ -2,7 +2,7 @@ import type { FetchOptions, GuardedFetch, Hop } from '../../lib/fetch/guarded-fe
 import { SecretScrubber } from '../../lib/secret-scrubber.ts';
 import { secretErrors } from './errors.ts';
 import { isAmong } from './hosts.ts';
-import type { SecretLender, SecretUser } from './types.ts';
+import type { SecretLender, SecretUse, SecretUser } from './types.ts';
 
 /** The value of a secret in the hands of work that may use it, and the hosts that it may be sent to. */
 export class LentSecret {
@@ -61,8 +61,8 @@ export class SecretPurse {
   }
 
   /** Checked again each time: the secret may have changed since. */
-  async take(name: string): Promise<string> {
-    const lent = await this.#lender.lend(this.#user, name);
+  async take(name: string, use: SecretUse = this.#user.use): Promise<string> {
+    const lent = await this.#lender.lend({ ...this.#user, use }, name);
     this.#lent.set(name, lent);
     this.#scrubber ??= new SecretScrubber([], { shortOnes: 'as words' });
     this.#scrubber.register(sentForms(lent.value));

@@ -30,6 +30,8 @@ export interface WantedSecret {
   urls: readonly string[];
   /** Where the request names it. */
   pointer: string;
+  /** If it is not what the work as a whole is: a step of it. */
+  use?: SecretUse;
 }
 
 /** How houses come by secrets. */

@@ -1,7 +1,8 @@
 import { Autocomplete, Checkbox, NumberInput, Select } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { ApiProblem, api } from '../../api/client.ts';
+import { api } from '../../api/client.ts';
 import { To } from '../../parts/to.tsx';
+import { problemAt } from './field-problem.ts';
 import { type CatalogDraft, catalogStrategies } from './processor-options.ts';
 
 interface CatalogFieldsProps {
@@ -107,10 +108,4 @@ function CatalogChoice(props: {
       onChange={(name) => props.onChange(name ?? '')}
     />
   );
-}
-
-function problemAt(error: unknown, pointer: string): string | undefined {
-  if (!(error instanceof ApiProblem)) return undefined;
-  return error.errors.find((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`))
-    ?.message;
 }

@@ -48,6 +48,18 @@ const processors: ProcessorWords[] = [
     help: 'One call per row; the response becomes the row’s result.',
   },
   {
+    name: 'llm',
+    label: 'Ask a language model',
+    help: 'A question about each row, at any OpenAI-compatible endpoint.',
+    only: 'rows',
+  },
+  {
+    name: 'chain',
+    label: 'Several steps',
+    help: 'One after another, or the next only where the one before found nothing.',
+    only: 'rows',
+  },
+  {
     name: 'catalog',
     label: 'Match a catalogue',
     help: 'By SKU, by brand and title, or by similar titles; the product becomes the result.',

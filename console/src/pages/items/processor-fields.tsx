@@ -1,7 +1,7 @@
 import { Autocomplete, Button, Checkbox, NumberInput, Select, Textarea, TextInput } from '@mantine/core';
-import { ApiProblem } from '../../api/client.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { SecretField } from '../../parts/secret-field.tsx';
+import { problemAt } from './field-problem.ts';
 import { type HttpDraft, newRule, type RuleDraft, valueTypes } from './processor-options.ts';
 
 interface RuleFieldsProps {
@@ -200,11 +200,4 @@ export function HttpFields({ draft, columns, error, onChange }: HttpFieldsProps)
       </p>
     </div>
   );
-}
-
-/** The server's message about one field, or about a part of it. */
-function problemAt(error: unknown, pointer: string): string | undefined {
-  if (!(error instanceof ApiProblem)) return undefined;
-  const found = error.errors.find((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`));
-  return found?.message;
 }

@@ -20,11 +20,11 @@ export const itemsSearch = searchParser<ItemsSearch>({
 });
 
 export interface NewItemsSearch {
-  processor: 'noop' | 'validate' | 'http' | 'catalog' | 'image';
+  processor: 'noop' | 'validate' | 'http' | 'llm' | 'chain' | 'catalog' | 'image';
 }
 
 export const newItemsSearch = searchParser<NewItemsSearch>({
-  processor: oneOf(['noop', 'validate', 'http', 'catalog', 'image']),
+  processor: oneOf(['noop', 'validate', 'http', 'llm', 'chain', 'catalog', 'image']),
 });
 
 export interface ItemSearch {

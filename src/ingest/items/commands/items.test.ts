@@ -184,7 +184,7 @@ test('what the server refuses is told with the names that it knows, and the othe
   const refused = await runHere(tenantId, 'import', 'one.csv', 'one.csv', '--processor', 'mody');
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toContain(
-    'Did you mean moody? Known: noop, validate, http, llm, catalog, image, moody',
+    'Did you mean moody? Known: noop, validate, http, llm, chain, catalog, image, moody',
   );
   expect(refused.stderr).toContain('Not imported: one.csv, one.csv');
 });

@@ -100,7 +100,8 @@ export async function assertSecrets(
 ): Promise<void> {
   const { tenantId, role, processor, options } = job;
   for (const wanted of processor.secrets?.(options) ?? []) {
-    await secrets.assertUsable({ tenantId, role, use: `processor:${processor.name}` }, wanted);
+    const { use = `processor:${processor.name}` } = wanted;
+    await secrets.assertUsable({ tenantId, role, use }, wanted);
   }
 }
 

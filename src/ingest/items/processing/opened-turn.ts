@@ -7,9 +7,10 @@ import type { JobImages } from '../images/types.ts';
 import type { ItemMetrics } from '../metrics.ts';
 import { byIndexAlone, type ClaimedItem, type ItemBounds, type ItemChange, type ItemJob } from '../types.ts';
 import { type BatchReport, freshOf } from './batch.ts';
+import type { JobPaces } from './job-paces.ts';
 import { callWithoutSecrets, withoutSecrets } from './job-secrets.ts';
 import { changeOf } from './outcomes.ts';
-import type { Pacing, ProviderPace } from './pacing.ts';
+import { type Pacing, type ProviderPace, shortWaitMs } from './pacing.ts';
 import { type ClaimedInput, exactly, processItems } from './processing.ts';
 import type { ProcessorRegistry } from './processors/registry.ts';
 import type { Processor, ProcessorContext } from './processors/types.ts';
@@ -30,7 +31,7 @@ export interface Opened {
   job: ItemJob;
   processor: Processor;
   options: unknown;
-  provider: ProviderPace;
+  paces: JobPaces;
   purse: SecretPurse;
   tally: TurnTally;
 }
@@ -50,26 +51,41 @@ export async function changesOf(
   });
 }
 
-export type ContextHooks = Pick<ProcessorContext, 'log' | 'assertHeld' | 'signal' | 'ending'> & {
+export type ContextHooks = Pick<ProcessorContext, 'log' | 'assertHeld' | 'signal' | 'ending' | 'keep'> & {
   /** A call has its turn with the provider. */
   onTurn?: () => void;
 };
 
 export function contextOf(
   deps: Pick<TurnDeps, 'fetch' | 'imagesOf'>,
-  { job, provider, purse }: Opened,
+  { job, paces, purse }: Opened,
   { onTurn, ...hooks }: ContextHooks,
 ): ProcessorContext {
-  return {
+  const guarded = purse.guard(deps.fetch);
+  const paced = (pace: ProviderPace) => {
+    // The flight waits for the first provider. A row that has to wait for another one is given back instead.
+    const most = pace === paces.entry ? {} : { mostWaitMs: shortWaitMs };
+    return {
+      fetch: pace.pace(guarded, { ending: hooks.ending, onTurn, ...most }),
+      concurrency: pace.concurrency,
+    };
+  };
+  const context: ProcessorContext = {
     ...hooks,
     log: (call) => hooks.log(callWithoutSecrets(call, purse)),
     tenantId: job.tenantId,
     jobId: job.jobId,
-    fetch: provider.pace(purse.guard(deps.fetch), hooks.ending, onTurn),
+    ...paced(paces.entry),
     secret: (name) => purse.take(name),
-    concurrency: provider.concurrency,
+    waitOf: (name) => paces.of(name).wait,
+    forStep: ({ processor, provider }) => ({
+      ...context,
+      ...(provider === null ? {} : paced(paces.of(provider))),
+      secret: (name) => purse.take(name, `processor:${processor}`),
+    }),
     ...(job.jobType === 'image' ? { images: deps.imagesOf(job) } : {}),
   };
+  return context;
 }
 
 export function contextFor({ tenantId }: ItemJob): TransactionContext {

@@ -21,14 +21,16 @@ export function changeOf(
   switch (outcome.status) {
     case 'DONE':
       if (outcome.result === sameAsInput) return { ...settled(item, 'DONE'), resultIsInput: true };
-      return { ...settled(item, 'DONE'), resultJson: jsonOf(outcome.result) };
+      return { ...settled(item, 'DONE'), resultJson: jsonOf(outcome.result), forgetsProgress: true };
     case 'SKIPPED':
       return { ...settled(item, 'SKIPPED'), errorCode: 'skipped', lastError: outcome.reason };
     case 'NOT_FOUND': {
       const change = { ...settled(item, 'NOT_FOUND'), errorCode: 'not_found', lastError: outcome.reason };
       const result = outcome.result === undefined ? {} : { resultJson: jsonOf(outcome.result) };
       const isOver = outcome.retry === 'never' || (item.notFound ?? 0) + 1 >= bounds.maxAttemptsNotFound;
-      if (isOver && outcome.retry !== 'at_once') return { ...change, ...result };
+      if (isOver && outcome.retry !== 'at_once') {
+        return { ...change, ...result, ...(outcome.startsOver ? { forgetsProgress: true } : {}) };
+      }
       // The same request would find nothing again: wait long, then try another strategy.
       const delayMs = outcome.retry === 'at_once' ? 0 : notFoundDelayMs;
       const retry = {
@@ -87,6 +89,7 @@ function changeOfError(
   if (outcome.attemptUnused === true) {
     // It was not processed: given back, which is not a retry.
     const delayMs = outcome.retryAfterMs ?? Math.round(unusedDelayMs * (0.5 + random()));
+    if (outcome.waitingFor !== undefined) return givenBack(item, { delayMs, waitingFor: outcome.waitingFor });
     return { ...change, status: 'PENDING', delayMs, givesAttemptBack: true };
   }
   const attempts = item.attempts - (item.throttled ?? 0) - (item.notFound ?? 0) - (item.uncharged ?? 0);
@@ -114,6 +117,7 @@ function settled(item: Pick<ClaimedItem, 'id'>, status: ItemChange['status']): I
     nextStrategy: false,
     retryClass: null,
     waitingFor: null,
+    forgetsProgress: false,
   };
 }
 

@@ -25,6 +25,8 @@ import { CallNotBegun } from './processors/outcomes.ts';
 
 const maxRemembered = 1_000;
 const longPauseMs = 800;
+/** For a shorter wait, a turn keeps its rows. */
+export const shortWaitMs = 2_000;
 const lookAgainMs = 4_000;
 
 /** What the controllers decided, and why, as people see it. */
@@ -40,7 +42,7 @@ interface PacedJob {
   claim: ClaimState;
   /** The last pressure reading that the claim was adjusted by. */
   readingNo: number;
-  provider: string | null;
+  providers: Set<string>;
   seenAtMs: number;
 }
 
@@ -85,7 +87,7 @@ export class Pacing {
   /** The pace of a job's provider. Tenants have separate ones: bad credentials of one must not slow the others. */
   providerFor({ tenantId, jobId }: JobKey, name: string): ProviderPace {
     const key = `${tenantId}/${name}`;
-    this.#open(jobId).provider = key;
+    this.#open(jobId).providers.add(key);
     const known = this.#providers.get(key);
     if (known) return known;
     forgetOldest(this.#providers);
@@ -101,8 +103,6 @@ export class Pacing {
     const job = this.#jobs.get(jobId);
     if (!job) return null;
     const { items, lockMs, spacingMs, avgItemMs, failureRate, reason } = job.claim;
-    const pace = job.provider === null ? undefined : this.#providers.get(job.provider);
-    const provider = job.provider?.slice(job.provider.indexOf('/') + 1) ?? '';
     return {
       claim: {
         items,
@@ -113,7 +113,10 @@ export class Pacing {
         failureRate: Math.round(failureRate * 1000) / 1000,
         reason,
       },
-      providers: pace?.wasCalled ? [{ provider, ...pace.describe() }] : [],
+      providers: [...job.providers].flatMap((key) => {
+        const pace = this.#providers.get(key);
+        return pace?.wasCalled ? [{ provider: key.slice(key.indexOf('/') + 1), ...pace.describe() }] : [];
+      }),
     };
   }
 
@@ -130,7 +133,7 @@ export class Pacing {
     const made: PacedJob = {
       claim: initialClaimState(this.#bounds),
       readingNo: 0,
-      provider: null,
+      providers: new Set(),
       seenAtMs: 0,
     };
     this.#jobs.set(jobId, made);
@@ -140,9 +143,11 @@ export class Pacing {
 
 interface Stops {
   signal: AbortSignal | undefined;
-  ending: AbortSignal | undefined;
+  ending?: AbortSignal | undefined;
+  /** A call that would have to wait longer is not begun. */
+  mostWaitMs?: number;
   /** The call that was expected has its turn. */
-  onTurn: (() => void) | undefined;
+  onTurn?: (() => void) | undefined;
 }
 
 /** A call that is about to be made; it counts like one that runs. */
@@ -241,14 +246,12 @@ export class ProviderPace {
   }
 
   /** The same fetch, limited to the provider's pace. Once `ending` aborts, waiting calls are not started. */
-  pace(fetch: GuardedFetch, ending?: AbortSignal, onTurn?: () => void): GuardedFetch {
+  pace(fetch: GuardedFetch, stops: Omit<Stops, 'signal'> = {}): GuardedFetch {
     const paced = async (url: string, options?: FetchOptions) =>
-      this.#call({ signal: options?.signal, ending, onTurn }, () => fetch(url, this.#inTime(options)));
+      this.#call({ ...stops, signal: options?.signal }, () => fetch(url, this.#inTime(options)));
     return Object.assign(paced, {
       stream: (url: string, options?: FetchOptions) =>
-        this.#call({ signal: options?.signal, ending, onTurn }, () =>
-          fetch.stream(url, this.#inTime(options)),
-        ),
+        this.#call({ ...stops, signal: options?.signal }, () => fetch.stream(url, this.#inTime(options))),
       close: () => fetch.close(),
     });
   }
@@ -307,10 +310,10 @@ export class ProviderPace {
     this.#limiter.publish({ waitMs, waitingFor }).catch(() => {});
   }
 
-  async #turn({ signal, ending }: Pick<Stops, 'signal' | 'ending'>): Promise<void> {
+  async #turn({ signal, ending, mostWaitMs = Number.POSITIVE_INFINITY }: Stops): Promise<void> {
     for (;;) {
       signal?.throwIfAborted();
-      if (ending?.aborted) throw new CallNotBegun();
+      if (ending?.aborted || (this.wait?.waitMs ?? 0) > mostWaitMs) throw new CallNotBegun();
       const waitMs = this.startsInMs;
       if (waitMs <= 0) {
         // Started in the same step: otherwise all waiting calls would pass at once.

@@ -98,11 +98,13 @@ export class ClaimedInput implements ItemInput {
   readonly attemptNo: number;
   readonly strategy: number;
   readonly inputJson: string;
+  readonly progressJson: string | null;
   readonly #processor: Processor;
   #input: Record<string, unknown> | undefined;
   #normalized: Record<string, unknown> | undefined;
 
-  constructor({ id, rowNo, attempts, crashes, strategy, inputJson }: ClaimedItem, processor: Processor) {
+  constructor(item: ClaimedItem, processor: Processor) {
+    const { id, rowNo, attempts, crashes, strategy, inputJson, progressJson = null } = item;
     this.id = id;
     this.rowNo = rowNo;
     this.attempts = attempts;
@@ -110,6 +112,7 @@ export class ClaimedInput implements ItemInput {
     this.attemptNo = attempts - crashes;
     this.strategy = strategy;
     this.inputJson = inputJson;
+    this.progressJson = progressJson;
     this.#processor = processor;
   }
 

@@ -7,7 +7,8 @@ const lines = (texts: readonly string[]): string => texts.join('\n');
 
 const claimedItem = trustedSql(
   `id, row_no as "rowNo", attempts, strategy, crashes, coalesce(throttled_count, 0) as throttled,
-   coalesce(not_found_count, 0) as "notFound", coalesce(uncharged, 0) as uncharged, input_json::text as "inputJson"`,
+   coalesce(not_found_count, 0) as "notFound", coalesce(uncharged, 0) as uncharged, input_json::text as "inputJson",
+   progress_json::text as "progressJson"`,
 );
 
 /**
@@ -164,6 +165,7 @@ export async function changeItems(
              when ${lockToken}::uuid is null then (not c.gives_back)::int else -(c.gives_back::int) end,
            uncharged = null,
            strategy = j.strategy + c.next_strategy::int,
+           progress_json = case when c.forgets_progress then null else j.progress_json end,
            waiting_for = c.waiting_for,
            throttled_count = case c.retry_class when 'throttled' then coalesce(j.throttled_count, 0) + 1
              else j.throttled_count end,
@@ -182,9 +184,10 @@ export async function changeItems(
                   ${column('lastError')}::text[], ${column('delayMs')}::bigint[],
                   ${column('givesAttemptBack')}::boolean[], ${column('nextStrategy')}::boolean[],
                   ${column('waitingFor')}::text[], ${column('retryClass')}::text[],
+                  ${column('forgetsProgress')}::boolean[],
                   string_to_array(${lines(changes.map(resultText))}, ${'\n'}))
              as c (id, status, error_code, last_error, delay_ms, gives_back, next_strategy, waiting_for, retry_class,
-                   result)
+                   forgets_progress, result)
      where j.tenant_id = ${tenantId}
        and j.job_id = ${jobId}
        -- Repeated: the planner may hash the whole job for the join, unless the ids themselves narrow the index scan.
@@ -193,6 +196,41 @@ export async function changeItems(
        and (${lockToken}::uuid is null or (j.status = 'PROCESSING' and j.lock_token = ${lockToken}::uuid))
     returning j.id`);
   return rows.map((row) => row.id);
+}
+
+/**
+ * Stores how far rows have come, as long as they are ours. The next step begins with its first strategy. `changed` are
+ * those that did not have it yet: after a COMMIT whose response was lost, there are none.
+ */
+export async function keepProgress(
+  tx: Tx,
+  { tenantId, jobId }: JobKey,
+  { lockToken, progress }: { lockToken: string; progress: readonly { id: number; progressJson: string }[] },
+): Promise<{ held: number[]; changed: number[] }> {
+  const ids = progress.map(({ id }) => id);
+  const changed = await tx.rows<{ id: number }>(sql`
+    update job_items j
+       set progress_json = c.progress::json,
+           strategy = 0,
+           updated_at = clock_timestamp()
+      from unnest(${ids}::bigint[], ${progress.map(({ progressJson }) => progressJson)}::text[]) as c (id, progress)
+     where j.tenant_id = ${tenantId}
+       and j.job_id = ${jobId}
+       and j.id = any(${ids}::bigint[])
+       and j.id = c.id
+       and j.status = 'PROCESSING'
+       and j.lock_token = ${lockToken}
+       and j.progress_json::text is distinct from c.progress
+    returning j.id`);
+  const held = await tx.rows<{ id: number }>(sql`
+    select id
+      from job_items
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}
+       and id = any(${ids}::bigint[])
+       and status = 'PROCESSING'
+       and lock_token = ${lockToken}`);
+  return { held: held.map(({ id }) => id), changed: changed.map(({ id }) => id) };
 }
 
 /** The encoded result: empty, a mark that the input is the result, or the JSON itself, which is neither. */

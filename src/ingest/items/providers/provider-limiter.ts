@@ -8,6 +8,8 @@ export interface ProviderWait {
   waitingFor: Wait;
 }
 
+/** A row that waits for a provider of a later step looks again after so long: somebody may raise a limit. */
+export const longestWaitMs = 60_000;
 const freshMs = 1_000;
 
 /** What all processes of the installation agree upon about one provider of a tenant, in the database. */

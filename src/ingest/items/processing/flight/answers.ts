@@ -17,12 +17,20 @@ import {
   workedOn,
 } from '../opened-turn.ts';
 import { isOurTrouble } from '../processors/outcomes.ts';
-import type { ProviderCall } from '../processors/types.ts';
-import { addJobCost, changeItems, insertProviderCalls } from '../store.ts';
+import type { ItemProgress, ProviderCall } from '../processors/types.ts';
+import { addJobCost, changeItems, insertProviderCalls, keepProgress } from '../store.ts';
 
 interface Answer {
   changes: ItemChange[];
   calls: ProviderCall[];
+  /** Of rows that go on with their next step once it is stored. */
+  kept?: KeptProgress;
+}
+
+interface KeptProgress {
+  progress: readonly ItemProgress[];
+  resolve(held: ReadonlySet<number>): void;
+  reject(error: unknown): void;
 }
 
 /** Answers wait for each other for so long: each commit locks the job's counts. A crash forgets no more than this. */
@@ -88,6 +96,14 @@ export class Answers {
     this.#bell.ring();
   }
 
+  /** Stores how far rows have come, and resolves when that is safe, with those that are still ours. */
+  keep(progress: readonly ItemProgress[], calls: ProviderCall[]): Promise<ReadonlySet<number>> {
+    return new Promise((resolve, reject) => {
+      this.#held.push({ changes: [], calls, kept: { progress, resolve, reject } });
+      this.#bell.ring();
+    });
+  }
+
   /** Commits the rest. */
   async close(): Promise<void> {
     this.#isRunning = false;
@@ -135,12 +151,14 @@ export class Answers {
         if (isSluiceError(error) && error.code === 'lease_lost') {
           this.isOver = true;
           this.lost = error;
+          rejectAll(answers, error);
           logger.info(line, 'answers came too late: the job does not run any more');
           return;
         }
         const mayRetry = isOurTrouble(error) || (isSluiceError(error) && error.kind === 'transient');
         if (!mayRetry || performance.now() > untilMs || turn.signal.aborted) {
           this.isOver = true;
+          rejectAll(answers, error);
           logger.error(line, 'answers could not be committed; their rows will be tried again');
           return;
         }
@@ -158,7 +176,11 @@ export class Answers {
     const changes = answers.flatMap((answer) => answer.changes);
     const calls = answers.flatMap((answer) => answer.calls);
     const result = await db.transaction(contextFor(job), async (tx) => {
-      const ids = new Set(await changeItems(tx, job, { lockToken: this.#locks.lockToken, changes }));
+      const { lockToken } = this.#locks;
+      const ids = new Set(changes.length === 0 ? [] : await changeItems(tx, job, { lockToken, changes }));
+      const progress = answers.flatMap((answer) => answer.kept?.progress ?? []);
+      const stored = progress.length === 0 ? null : await keepProgress(tx, job, { lockToken, progress });
+      for (const id of stored?.changed ?? []) ids.add(id);
       // Missing items were taken over by another worker, which changes and counts them.
       const kept = changes.filter(({ id }) => ids.has(id));
       // After a COMMIT whose response was lost, a call that is not needed any more has its row already.
@@ -173,14 +195,16 @@ export class Answers {
       const closed = await closeBatch(tx, { ...reportOf(this.#deps, this.#opened), ...end });
       // Once per flight: what was under way when the job was paused must not pause it again after it was resumed.
       const mayPause = isSpent && !this.#hasPaused && !closed.isLast && closed.status === 'running';
-      if (!mayPause) return { kept, ...closed };
+      const held = new Set(stored?.held);
+      if (!mayPause) return { kept, held, ...closed };
       await pauseJob(tx, { ...job, from: ['running'] });
       tx.afterCommit(() => {
         this.#hasPaused = true;
       });
-      return { kept, isLast: false, status: 'paused' as const };
+      return { kept, held, isLast: false, status: 'paused' as const };
     });
     const { kept } = result;
+    for (const answer of answers) answer.kept?.resolve(result.held);
     committed(this.#deps, this.#opened, { kept, late: isRepeated ? 0 : changes.length - kept.length });
     this.processed += endedOf(kept);
     this.isLast = result.isLast;
@@ -192,10 +216,12 @@ export class Answers {
 
   /** For GET /api/providers: with the rows, so that a crash counts no call twice. */
   async #countCalls(tx: Tx, calls: readonly ProviderCall[]): Promise<void> {
-    const { job, turn, provider } = this.#opened;
-    for (const host of new Set(calls.map((call) => hostOf(call.provider)))) {
+    const { job, turn, paces } = this.#opened;
+    for (const name of new Set(calls.map((call) => call.provider))) {
+      const host = hostOf(name);
       if (host === null) continue;
-      const some = calls.filter((call) => hostOf(call.provider) === host);
+      const provider = paces.of(name);
+      const some = calls.filter((call) => call.provider === name);
       const costs = some.flatMap(({ cost }) => cost ?? []);
       const cost = costs.length === 0 ? null : costs.reduce((sum, one) => sum + one, 0);
       const told = { calls: some.length, cost, inFlight: provider.inFlight, pace: provider.describe() };
@@ -230,6 +256,10 @@ export class Answers {
     this.#deps.pacing.observe(this.#opened.job.jobId, { ...seen, elapsedMs });
     this.#seen = { items: 0, failures: 0, sinceMs: performance.now() };
   }
+}
+
+function rejectAll(answers: readonly Answer[], error: unknown): void {
+  for (const { kept } of answers) kept?.reject(error);
 }
 
 function rowOfCall(job: ItemJob, call: ProviderCall) {

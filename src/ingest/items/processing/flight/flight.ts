@@ -4,13 +4,14 @@ import { isSluiceError } from '../../../../lib/errors.ts';
 import { newId } from '../../../../lib/ids.ts';
 import { clamp } from '../../../../lib/numbers.ts';
 import { Bell } from '../../../../lib/timing/bell.ts';
-import type { ProviderWait } from '../../providers/provider-limiter.ts';
-import type { ClaimedItem, ItemChange } from '../../types.ts';
+import { longestWaitMs, type ProviderWait } from '../../providers/provider-limiter.ts';
+import type { ClaimedItem, ItemChange, Wait } from '../../types.ts';
 import { maxParkMs, parkUntilDue } from '../batch.ts';
 import { type HeldLocks, holdOn, renewWhileWorking } from '../item-locks.ts';
 import { type JobWatch, watchJob } from '../job-watch.ts';
 import { changesOf, contextFor, contextOf, type Opened, reportOf, type TurnDeps } from '../opened-turn.ts';
 import { givenBack } from '../outcomes.ts';
+import { type ProviderPace, shortWaitMs } from '../pacing.ts';
 import { fitting } from '../processing.ts';
 import { CallNotBegun, isOurTrouble } from '../processors/outcomes.ts';
 import type { ProviderCall } from '../processors/types.ts';
@@ -20,8 +21,6 @@ import { claimRows } from './claims.ts';
 
 /** A turn that holds no slot may last so long; then it makes room for those that have none. */
 const waitingTurnMs = 60_000;
-/** For a shorter wait, a turn keeps its rows. */
-const shortWaitMs = 2_000;
 /** A turn looks for rows to claim at least this often. */
 const lookMs = 1_000;
 const troubleDelayMs = 500;
@@ -55,11 +54,11 @@ export class Flight {
   #wait: ProviderWait | null = null;
 
   constructor(deps: TurnDeps, opened: Opened) {
-    const { job, processor, options, turn, provider } = opened;
+    const { job, processor, options, turn, paces } = opened;
     this.#deps = deps;
     this.#opened = opened;
     this.#isByCall = processor.itemsPerCall !== undefined;
-    this.#size = processor.itemsPerCall?.(options) ?? processor.itemsAtOnce ?? provider.concurrency * 4;
+    this.#size = processor.itemsPerCall?.(options) ?? processor.itemsAtOnce ?? paces.entry.concurrency * 4;
     const holdsSlot = !this.#isByCall || turn.leaveSlot?.() !== true;
     this.#untilMs = performance.now() + (holdsSlot ? deps.bounds.targetSliceMs : waitingTurnMs);
     const { lockMs } = deps.pacing.claimOf(job.jobId);
@@ -70,11 +69,11 @@ export class Flight {
   }
 
   async run(): Promise<TurnResult> {
-    const { provider } = this.#opened;
+    const { paces } = this.#opened;
     const stopRenewing = renewWhileWorking(this.#deps, this.#opened, this.#locks);
-    const stopListening = provider.onChange(() => this.#bell.ring());
+    const stopListening = paces.onChange(() => this.#bell.ring());
     try {
-      await provider.refresh();
+      await paces.refresh();
       while (!this.#mustEnd()) {
         if (this.#needsRows()) await this.#claim();
         this.#start();
@@ -91,11 +90,11 @@ export class Flight {
   }
 
   #mustEnd(): boolean {
-    const { turn, provider } = this.#opened;
+    const { turn, paces } = this.#opened;
     const { signal, ending } = this.#watch;
     if (signal.aborted || ending.aborted || turn.shouldYield() || this.#answers.isOver) return true;
     if (performance.now() > this.#untilMs) return true;
-    const { wait } = provider;
+    const { wait } = paces.entry;
     // Rows and a place among the turns are not held for a provider that will not be called for a while.
     this.#wait = this.#isByCall && wait !== null && wait.waitMs > shortWaitMs ? wait : null;
     return this.#wait !== null;
@@ -117,11 +116,11 @@ export class Flight {
    * Failures make no difference there, because the provider's pace and its breaker see to them.
    */
   #wanted(): number {
-    const { provider, job } = this.#opened;
+    const { paces, job } = this.#opened;
     const { items, pressureFactor } = this.#deps.pacing.claimOf(job.jobId);
     if (!this.#isByCall) return items;
     const { claimMin, claimMax } = this.#deps.bounds;
-    const soon = Math.ceil(provider.perSecond * pressureFactor) * this.#size;
+    const soon = Math.ceil(paces.entry.perSecond * pressureFactor) * this.#size;
     return Math.max(this.#size, clamp(soon, { min: claimMin, max: claimMax }));
   }
 
@@ -134,7 +133,7 @@ export class Flight {
     const limit = Math.max(1, this.#wanted() - this.#queue.length);
     this.#answers.nextRetryAtMs = Number.POSITIVE_INFINITY;
     try {
-      await this.#opened.provider.refresh();
+      await this.#opened.paces.refresh();
       const { items, hasCrashed, freed } = await claimRows(this.#deps, this.#opened, {
         locks: this.#locks,
         limit,
@@ -162,35 +161,63 @@ export class Flight {
     this.#untilMs = Math.min(this.#untilMs, performance.now() + this.#deps.bounds.targetSliceMs);
   }
 
+  /** A row does not hold its lock for a later provider that will not be called for a while. */
+  #giveBackWaiting(): void {
+    const { paces } = this.#opened;
+    if (paces.all.length === 1) return;
+    const changes = this.#queue.flatMap((item) => {
+      const pace = paces.ofItem(item);
+      const wait = pace === paces.entry ? null : pace.wait;
+      return wait === null || wait.waitMs <= shortWaitMs ? [] : [givenBack(item, lookAgain(wait))];
+    });
+    const ids = new Set(changes.map(({ id }) => id));
+    this.#queue = this.#queue.filter(({ id }) => !ids.has(id));
+    this.#answers.add({ changes, calls: [] });
+  }
+
   #start(): void {
+    this.#giveBackWaiting();
     const alone = this.#wantsAlone() || this.#queue.some(({ crashes }) => crashes > 0);
-    while (this.#queue.length > 0 && this.#room() > 0 && !this.#answers.isStuck) {
+    while (this.#queue.length > 0 && !this.#answers.isStuck) {
       if (alone && this.#open > 0) return;
-      void this.#runUnit(this.#takeUnit());
+      const pace = this.#freePace();
+      if (pace === null) return;
+      void this.#runUnit(this.#takeUnit(pace), pace);
       if (!this.#isByCall) return;
     }
   }
 
-  #room(): number {
-    return this.#isByCall ? this.#opened.provider.room : 1 - this.#open;
+  /** A provider that a row in the queue needs, and that takes a call now. */
+  #freePace(): ProviderPace | null {
+    const { paces } = this.#opened;
+    if (!this.#isByCall) return this.#open === 0 ? paces.entry : null;
+    const free = paces.all.filter((pace) => paces.room(pace, this.#open) > 0);
+    if (free.length === 0 || paces.all.length === 1) return free[0] ?? null;
+    const item = this.#queue.find((one) => free.includes(paces.ofItem(one)));
+    return item === undefined ? null : paces.ofItem(item);
   }
 
-  /** Rows that are asked for in one way: those of another strategy need a call of their own. */
-  #takeUnit(): ClaimedItem[] {
-    const strategy = this.#queue[0]?.strategy;
-    const chosen = this.#isByCall ? this.#queue.filter((item) => item.strategy === strategy) : this.#queue;
+  /** Rows that are asked for in one way: those of another strategy or provider need a call of their own. */
+  #takeUnit(pace: ProviderPace): ClaimedItem[] {
+    const { paces } = this.#opened;
+    const isFor = (item: ClaimedItem) => paces.all.length === 1 || paces.ofItem(item) === pace;
+    const strategy = this.#queue.find(isFor)?.strategy;
+    const chosen = this.#isByCall
+      ? this.#queue.filter((item) => item.strategy === strategy && isFor(item))
+      : this.#queue;
     const unit = fitting(chosen.slice(0, this.#size));
     const taken = new Set(unit);
     this.#queue = this.#queue.filter((item) => !taken.has(item));
     return unit;
   }
 
-  async #runUnit(items: ClaimedItem[]): Promise<void> {
+  async #runUnit(items: ClaimedItem[], pace: ProviderPace): Promise<void> {
     this.#open += 1;
-    const expected = this.#opened.provider.expect();
+    const expected = pace.expect();
     const calls: ProviderCall[] = [];
     const context = contextOf(this.#deps, this.#opened, {
       log: (call) => void calls.push(call),
+      keep: (progress) => this.#answers.keep(progress, calls.splice(0)),
       assertHeld: () => this.#assertHeld(),
       signal: this.#watch.signal,
       ending: this.#landing.signal,
@@ -234,7 +261,7 @@ export class Flight {
 
   #waitMs(): number {
     const now = performance.now();
-    const startsInMs = this.#queue.length > 0 ? this.#opened.provider.startsInMs : lookMs;
+    const startsInMs = this.#queue.length > 0 ? this.#opened.paces.startsInMs : lookMs;
     const claimInMs = Math.min(this.#answers.nextRetryAtMs, this.#claimAtMs) - now;
     return Math.max(1, Math.min(lookMs, startsInMs, claimInMs > 0 ? claimInMs : lookMs));
   }
@@ -277,6 +304,11 @@ export class Flight {
   }
 }
 
-function isUntouched({ status, givesAttemptBack }: ItemChange): boolean {
-  return status === 'PENDING' && givesAttemptBack;
+/** Somebody may raise a limit meanwhile, so a row looks again before its wait is over. */
+function lookAgain({ waitMs, waitingFor }: ProviderWait): { delayMs: number; waitingFor: Wait } {
+  return { delayMs: Math.min(waitMs, longestWaitMs), waitingFor };
+}
+
+function isUntouched({ status, givesAttemptBack, waitingFor }: ItemChange): boolean {
+  return status === 'PENDING' && givesAttemptBack && waitingFor === null;
 }

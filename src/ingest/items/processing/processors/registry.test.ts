@@ -28,6 +28,7 @@ describe('the registry', () => {
       'validate',
       'http',
       'llm',
+      'chain',
       'catalog',
       'image',
       'mine',

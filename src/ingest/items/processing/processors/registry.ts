@@ -2,6 +2,7 @@ import type { CatalogDoor } from '../../../../kernel/house/doors.ts';
 import { messageOf } from '../../../../lib/errors.ts';
 import { nearestName } from '../../../../lib/nearest-name.ts';
 import { catalogProcessor } from './catalog.ts';
+import { chainProcessor } from './chain/chain.ts';
 import { nameOfType, type ProcessorDefinition } from './custom/define-processor.ts';
 import { toProcessor } from './custom/processor.ts';
 import { processorErrors } from './errors.ts';
@@ -19,7 +20,7 @@ export interface ProcessorRegistry {
   names(): string[];
 }
 
-const builtInNames = ['noop', 'validate', 'http', 'llm', 'catalog', 'image'];
+const builtInNames = ['noop', 'validate', 'http', 'llm', 'chain', 'catalog', 'image'];
 const maxCustom = 1_000;
 
 /** `custom`: the `processors` of sluice.config.mjs. */
@@ -33,19 +34,21 @@ export function createProcessorRegistry({
   rowChecks: RowChecks;
   custom?: readonly ProcessorDefinition[] | undefined;
 }): ProcessorRegistry {
-  const builtIn = [
+  const get = (name: string): Processor => processors.get(name) ?? refuse(name, [...processors.keys()]);
+  const builtIn: Processor[] = [
     noopProcessor,
     validateProcessor(rowChecks),
     httpProcessor,
     llmProcessor,
+    chainProcessor(get),
     catalogProcessor(catalogs),
     imageProcessor,
   ];
-  const processors = new Map(builtIn.map((processor) => [processor.name, processor]));
+  const processors = new Map<string, Processor>(builtIn.map((processor) => [processor.name, processor]));
   for (const definition of custom) addCustom(processors, definition);
   return {
     names: () => [...processors.keys()],
-    get: (name) => processors.get(name) ?? refuse(name, [...processors.keys()]),
+    get,
   };
 }
 

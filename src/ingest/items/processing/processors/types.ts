@@ -1,6 +1,8 @@
 import type { WantedSecret } from '../../../../kernel/secrets/types.ts';
 import type { GuardedFetch } from '../../../../lib/fetch/guarded-fetch.ts';
 import type { JobImages } from '../../images/types.ts';
+import type { ProviderWait } from '../../providers/provider-limiter.ts';
+import type { Wait } from '../../types.ts';
 
 /** When an error is retried: never, soon with backoff, or when the provider is ready again. */
 export type ErrorClass = 'permanent' | 'transient' | 'throttled';
@@ -26,6 +28,8 @@ export type ItemOutcome =
       result?: unknown;
       /** Instead of the usual rule: with the next strategy at once, or never. */
       retry?: 'at_once' | 'never';
+      /** If the row ends with this, a later try begins at the first step again. */
+      startsOver?: true;
     }
   | ItemError;
 
@@ -39,6 +43,8 @@ export interface ItemError {
   attemptUnused?: true;
   /** The retry uses the same strategy; otherwise it takes the next one. */
   keepsStrategy?: true;
+  /** With `attemptUnused`: what the row waits for. */
+  waitingFor?: Wait;
 }
 
 export interface ItemInput {
@@ -55,6 +61,15 @@ export interface ItemInput {
   attemptNo?: number;
   /** Grows with each retry; a processor takes it modulo the number of its strategies. */
   strategy: number;
+  /** How far the row came before, for a processor of several steps. */
+  readonly progressJson?: string | null;
+  /** Tells the calls of one attempt apart: the step. */
+  keyPart?: string;
+}
+
+export interface ItemProgress {
+  id: number;
+  progressJson: string;
 }
 
 export interface ProcessorContext {
@@ -75,6 +90,12 @@ export interface ProcessorContext {
   concurrency?: number;
   /** Only for a job that was created from images. */
   images?: JobImages;
+  /** The context of one step of several: with the pace of its own provider, and its own right to secrets. */
+  forStep?(step: { processor: string; provider: string | null }): ProcessorContext;
+  /** How long calls to a provider have to wait. */
+  waitOf?(provider: string): ProviderWait | null;
+  /** Stores how far rows have come, with the calls so far. Returns the ids of those that are still ours. */
+  keep?(progress: readonly ItemProgress[]): Promise<ReadonlySet<number>>;
 }
 
 export interface Processor {
@@ -85,6 +106,9 @@ export interface Processor {
   isSlow?(options: unknown): boolean;
   /** The key of what is called, for backpressure. */
   readonly provider?: (options: unknown) => string;
+  /** If it calls several: all of them, and the one that a row which has come so far needs next. */
+  providers?(options: unknown): string[];
+  providerAt?(options: unknown, progressJson: string | null): string;
   /** The options with their defaults; refuses with a 422 that points at what is wrong. */
   validateOptions(options: unknown): unknown;
   /** How many items it processes together. Default: depends on the provider's pace. */
