@@ -730,7 +730,12 @@ export interface KnowledgeBase {
   /** Job of its last run */
   job_id: string | null;
   /** Number of documents in each state; not in lists */
-  documents?: Record<string, number>;
+  documents?: {
+    indexed: number;
+    empty: number;
+    error: number;
+    gone: number;
+  };
   /** Number of chunks; not in lists */
   chunks?: number;
   created_by: string;
@@ -2805,7 +2810,7 @@ export interface Paths {
         /** Also why rows failed: error_code and last_error */
         reasons?: 'true' | 'false';
         /** Only these columns, in this order: columns=sku&columns=price */
-        columns?: string[];
+        columns?: string | string[];
       };
       body: undefined;
       reply: unknown;
@@ -4463,7 +4468,7 @@ export interface Paths {
         refused?: 'link';
       };
       body: undefined;
-      reply: null;
+      reply: string | null;
     };
   };
   '/metrics': {

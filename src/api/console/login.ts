@@ -47,7 +47,11 @@ function installLoginLink(app: RouteApp, deps: LoginDeps): void {
       tags: ['session'],
       summary: 'Use a one-time login link',
       querystring: linkQuery,
-      response: { 303: z.null().describe('Logged in'), ...publicProblems(401) },
+      response: {
+        200: z.string().describe('The login page, for a browser without a code'),
+        303: z.null().describe('Logged in'),
+        ...publicProblems(401),
+      },
     },
     handler: async (request, reply) => {
       const { code, to } = request.query;

@@ -3,22 +3,25 @@ import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useProduct } from '../../../test/security/product.ts';
 import { useDatabase } from '../../../test/support/worlds/database.ts';
+import { requestExamples } from './examples.ts';
 import { renderReferencePage } from './reference-page.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 
 interface Operation {
+  operationId: string;
   security?: object[];
-  responses: Record<string, { description: string; content?: Record<string, unknown> }>;
+  responses: Record<string, { $ref?: string }>;
   parameters?: { name: string; in: string }[];
 }
 
 const product = useProduct(useDatabase());
+const operator = { tenantId: 'acme', role: 'operator' } as const;
 let text = '';
 let document: {
   openapi: string;
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: object };
+  components: { schemas: object; responses: Record<string, { content: object }> };
 };
 
 beforeAll(async () => {
@@ -46,15 +49,48 @@ describe('the OpenAPI document', () => {
     );
     expect(operations.length).toBeGreaterThan(15);
     for (const { label, operation } of operations) {
-      const problem = operation.responses['500']?.content;
-      expect({ label, types: Object.keys(problem ?? {}) }).toEqual({
+      expect({ label, problem: operation.responses['500']?.$ref }).toEqual({
         label,
-        types: ['application/problem+json'],
+        problem: '#/components/responses/InternalServerError',
       });
       expect(Object.keys(operation.responses).some((status) => Number(status) < 400)).toBe(true);
       // The secret of a hook is its URL, and a login carries its token in the body: neither needs other credentials.
       const isPublic = label.includes('/api/hooks/') || label === 'post /api/session';
-      if (label.includes('/api/') && !isPublic) expect(operation.security).toHaveLength(3);
+      expect(operation.security).toHaveLength(label.includes('/api/') && !isPublic ? 3 : 0);
+    }
+    for (const reply of Object.values(document.components.responses)) {
+      expect(Object.keys(reply.content)).toEqual(['application/problem+json']);
+    }
+  });
+
+  test('gives each operation a name of its own that a program can use', () => {
+    const names = Object.values(document.paths)
+      .flatMap((item) => Object.values(item))
+      .map(({ operationId }) => operationId);
+    expect(names.filter((name) => !/^[a-z][A-Za-z0-9]+$/.test(name))).toEqual([]);
+    expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+    expect(names).toEqual(
+      expect.arrayContaining(['getJobs', 'getJob', 'pauseJob', 'createWorkspace', 'requeueDeadLetter']),
+    );
+  });
+
+  test('has examples only for operations that exist, and each is taken as it stands', async () => {
+    const operations = Object.entries(document.paths).flatMap(([url, item]) =>
+      Object.entries(item).map(([method, operation]) => ({ url, method, operation })),
+    );
+    for (const [name, body] of Object.entries(requestExamples)) {
+      const found = operations.find(({ operation }) => operation.operationId === name);
+      expect(found, name).toBeDefined();
+      const path = found?.url.replaceAll(/\{\w+\}/g, 'handbook') ?? '';
+      const answer = await product.ask(operator, { path, method: found?.method.toUpperCase() ?? '', body });
+      expect({
+        name,
+        isRefused: answer.status === 400 || answer.status === 422,
+        text: answer.text,
+      }).toMatchObject({
+        name,
+        isRefused: false,
+      });
     }
   });
 

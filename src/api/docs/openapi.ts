@@ -8,6 +8,8 @@ import { publicProblems } from '../../kernel/http/replies.ts';
 import type { RouteApp } from '../../kernel/http/route.ts';
 import { problemMediaType } from '../problem.ts';
 import { sessionCookie } from '../requests/cookies.ts';
+import { requestExamples } from './examples.ts';
+import { operationIdOf } from './operation-ids.ts';
 import { renderReferencePage } from './reference-page.ts';
 
 type Document = OpenAPIV3_1.Document;
@@ -24,6 +26,7 @@ export async function installOpenApi(app: FastifyInstance, { version }: { versio
           'Takes other people’s data in. Errors are RFC 9457 problem details; their codes are in docs/errors.md.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
+      servers: [{ url: '/', description: 'The server that serves this document' }],
       components: {
         securitySchemes: {
           token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
@@ -76,26 +79,36 @@ function renderDocument(app: Pick<FastifyInstance, 'swagger'>): string {
   return `${JSON.stringify(app.swagger(), null, 2)}\n`;
 }
 
-/** Completes the generated document: problems get their media type, replies a description; unused schemas go. */
+/** Completes the generated document: names, problems, security, descriptions; unused schemas go. */
 function finish(document: Document): Document {
-  for (const path of Object.values(document.paths ?? {})) {
-    for (const operation of Object.values(path ?? {}) as OpenAPIV3_1.OperationObject[]) {
+  const problems: Record<string, OpenAPIV3_1.ResponseObject> = {};
+  for (const [path, item] of Object.entries(document.paths ?? {})) {
+    for (const [method, operation] of Object.entries(item ?? {}) as [string, OpenAPIV3_1.OperationObject][]) {
+      operation.operationId = operationIdOf({ method, path }, item?.get !== undefined);
+      // Without a right of its own an operation needs no login.
+      operation.security ??= [];
       for (const [status, reply] of Object.entries(operation.responses ?? {})) {
-        finishReply(status, reply as OpenAPIV3_1.ResponseObject);
+        const finished = finishReply(status, reply as OpenAPIV3_1.ResponseObject);
+        if (!isProblem(finished)) continue;
+        const name = nameOfProblem(status);
+        problems[name] = finished;
+        operation.responses = {
+          ...operation.responses,
+          [status]: { $ref: `#/components/responses/${name}` },
+        };
       }
+      addExamples(operation);
     }
   }
+  document.components = { ...document.components, responses: sortByName(problems) };
   dropUnusedSchemas(document);
-  sortSchemas(document);
+  document.components.schemas = sortByName(document.components.schemas ?? {});
   return document;
 }
 
-/** Sorts by name: otherwise the order would depend on how modules were loaded. */
-function sortSchemas({ components }: Document): void {
-  if (!components?.schemas) return;
-  components.schemas = Object.fromEntries(
-    Object.entries(components.schemas).sort(([a], [b]) => (a < b ? -1 : 1)),
-  );
+/** Otherwise the order would depend on how modules were loaded. */
+function sortByName<T>(named: Record<string, T>): Record<string, T> {
+  return Object.fromEntries(Object.entries(named).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Every schema comes twice, for input and output, and ours describe replies. Some are used only by unused ones. */
@@ -110,12 +123,29 @@ function dropUnusedSchemas(document: Document): void {
   }
 }
 
-function finishReply(status: string, reply: OpenAPIV3_1.ResponseObject): void {
+function finishReply(status: string, reply: OpenAPIV3_1.ResponseObject): OpenAPIV3_1.ResponseObject {
   if (reply.description === 'Default Response') reply.description = STATUS_CODES[status] ?? status;
   const media = Object.values(reply.content ?? {})[0];
   // The 503 of /health/ready is a report, not a problem document: only the schema tells them apart.
-  if (!media || !JSON.stringify(media.schema ?? {}).includes('/Problem"')) return;
+  if (!media || !JSON.stringify(media.schema ?? {}).includes('/Problem"')) return reply;
   reply.content = { [problemMediaType]: media };
+  return reply;
+}
+
+function isProblem(reply: OpenAPIV3_1.ResponseObject): boolean {
+  return reply.content?.[problemMediaType] !== undefined;
+}
+
+/** `NotFound` for 404. */
+function nameOfProblem(status: string): string {
+  return (STATUS_CODES[status] ?? `Status ${status}`).replaceAll(/[^A-Za-z]/g, '');
+}
+
+function addExamples(operation: OpenAPIV3_1.OperationObject): void {
+  const example = requestExamples[operation.operationId ?? ''];
+  const body = operation.requestBody as OpenAPIV3_1.RequestBodyObject | undefined;
+  const media = body?.content['application/json'];
+  if (example !== undefined && media) media.example = example;
 }
 
 const idempotencyHeader = {

@@ -62,15 +62,33 @@ function renderTag(tag: string, operations: Operation[]): string {
 function renderOperation(operation: Operation): string {
   const body = operation.requestBody as OpenAPIV3_1.RequestBodyObject | undefined;
   const parameters = (operation.parameters ?? []) as OpenAPIV3_1.ParameterObject[];
-  const replies = Object.entries(operation.responses ?? {}) as [string, OpenAPIV3_1.ResponseObject][];
-  return `<details>
+  const replies = Object.entries(operation.responses ?? {});
+  return `<details id="${escapeHtml(operation.operationId ?? '')}">
 <summary><code>${operation.method} ${escapeHtml(operation.path)}</code> ${escapeHtml(operation.summary ?? '')}</summary>
 <p>${escapeHtml(operation.description ?? '')}</p>
 ${renderParameters(parameters)}
 ${body ? `<h4>Body</h4>${renderContent(body.content)}` : ''}
+<h4>With curl</h4>
+<pre>${escapeHtml(curlOf(operation))}</pre>
 <h4>Replies</h4>
-<dl>${replies.map(([status, reply]) => `<dt>${status}</dt><dd>${renderContent(reply.content)}</dd>`).join('')}</dl>
+<dl>${replies.map(([status, reply]) => `<dt>${status}</dt><dd>${renderReply(reply)}</dd>`).join('')}</dl>
 </details>`;
+}
+
+/** To be copied: the address and the token come from variables of the shell, parameters are to be filled in. */
+function curlOf({ method, path, requestBody, security }: Operation): string {
+  const media = (requestBody as OpenAPIV3_1.RequestBodyObject | undefined)?.content['application/json'];
+  const lines = [
+    `curl -X ${method} "$SLUICE_URL${path}"`,
+    ...(security?.length ? ['-H "authorization: Bearer $SLUICE_TOKEN"'] : []),
+    ...(media ? ["-H 'content-type: application/json'", `-d '${JSON.stringify(media.example ?? {})}'`] : []),
+  ];
+  return lines.join(' \\\n  ');
+}
+
+function renderReply(reply: OpenAPIV3_1.ResponseObject | OpenAPIV3_1.ReferenceObject): string {
+  // Only problems are shared.
+  return '$ref' in reply ? 'a <a href="#schema-Problem">Problem</a>' : renderContent(reply.content);
 }
 
 function renderParameters(parameters: OpenAPIV3_1.ParameterObject[]): string {

@@ -178,7 +178,8 @@ const exportQuery = z.strictObject({
   input: yesNo.describe('Also the columns of the file, as input.NAME'),
   reasons: yesNo.describe('Also why rows failed: error_code and last_error'),
   columns: z
-    .union([z.string().transform((name) => [name]), z.array(z.string()).min(1).max(1_000)])
+    .union([z.string(), z.array(z.string()).min(1).max(1_000)])
+    .transform((names) => [names].flat())
     .optional()
     .describe('Only these columns, in this order: columns=sku&columns=price'),
 });

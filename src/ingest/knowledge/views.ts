@@ -48,7 +48,7 @@ export const knowledgeBaseReply = z
     status: z.enum(runStatuses).describe('State of its last run'),
     job_id: z.uuid().nullable().describe('Job of its last run'),
     documents: z
-      .record(z.enum(documentStates), z.int())
+      .object({ indexed: z.int(), empty: z.int(), error: z.int(), gone: z.int() })
       .optional()
       .describe('Number of documents in each state; not in lists'),
     chunks: z.int().optional().describe('Number of chunks; not in lists'),
