@@ -19,6 +19,7 @@ import { installOpenApi, installOpenApiRoutes } from './docs/openapi.ts';
 import { apiErrors } from './errors.ts';
 import { installHealth, type ReadyReport } from './health.ts';
 import { installMetrics } from './metrics.ts';
+import { routedUrl } from './moved-paths.ts';
 import { installProblems, sendProblem } from './problem.ts';
 import { installAuthentication } from './requests/auth.ts';
 import { answerBrokenRequest } from './requests/broken-request.ts';
@@ -150,6 +151,7 @@ function createShell({ config, logger }: ServerDeps, { isHttps }: { isHttps: boo
     bodyLimit: config.maxBodyBytes,
     trustProxy: config.trustProxy,
     routerOptions: { maxParamLength },
+    rewriteUrl: ({ url = '/' }) => routedUrl(url),
     requestTimeout: requestTimeoutMs,
     http: {
       maxHeaderSize: maxHeaderBytes,

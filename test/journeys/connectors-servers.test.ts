@@ -25,7 +25,7 @@ async function storeSecret(tenantId: string, airbyte: FakeAirbyte, value: string
 }
 
 function putServer(tenantId: string, body: object, name = 'own') {
-  return syncs.call({ tenantId }, `/api/connectors/servers/${name}`, 'PUT', body);
+  return syncs.call({ tenantId }, `/api/airbyte-servers/${name}`, 'PUT', body);
 }
 
 /** A tenant with an Airbyte of its own, and a connector on it. */
@@ -82,7 +82,7 @@ describe('an Airbyte server of a tenant', () => {
   test('is checked on demand, and its own trouble stays its own', async () => {
     const sync = await ownServer(token);
     const check = async () =>
-      (await syncs.call(sync, '/api/connectors/servers/own/check', 'POST')).body as Answer;
+      (await syncs.call(sync, '/api/airbyte-servers/own/check', 'POST')).body as Answer;
     expect(await check()).toMatchObject({ state: 'ok' });
     await storeSecret(sync.tenantId, sync.airbyte, 'a token with blanks');
     expect(await check()).toMatchObject({ state: 'not_configured' });
@@ -126,7 +126,7 @@ describe('an Airbyte server of a tenant', () => {
 
   test('cannot be deleted while a connector uses it, nor used by another tenant', async () => {
     const sync = await ownServer(token);
-    const route = '/api/connectors/servers/own';
+    const route = '/api/airbyte-servers/own';
     expect((await syncs.call(sync, route, 'DELETE')).body).toMatchObject({ code: 'server_in_use' });
     const stranger = { tenantId: await newTenant(database) };
     expect((await syncs.call(stranger, route, 'DELETE')).status).toBe(404);

@@ -87,7 +87,7 @@ const openByDesign: Record<string, { roles: readonly Role[]; why: string }> = {
     roles,
     why: 'hosts are everybody’s: it sets the limits of the caller’s own calls',
   },
-  'PUT /api/connectors/servers/:server': {
+  'PUT /api/airbyte-servers/:server': {
     roles,
     why: 'names are each tenant’s own: it makes a server of the caller’s',
   },
@@ -137,7 +137,7 @@ const bodies: Record<string, unknown> = {
   'PATCH /api/users/:user_id': { disabled: false },
   'PUT /api/scraping/sources/:source': { mode: 'push', kb_id: victimsKb },
   // Refused for its own sake: a server of the intruder's own would prove nothing.
-  'PUT /api/connectors/servers/:server': { base_url: 'https://127.0.0.1/v1', auth: 'token', secret: 'x' },
+  'PUT /api/airbyte-servers/:server': { base_url: 'https://127.0.0.1/v1', auth: 'token', secret: 'x' },
   'PUT /api/providers/:host': { rate_per_second: -1 },
   'POST /api/connectors': {
     name: 'taken over',

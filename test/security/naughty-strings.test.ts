@@ -139,19 +139,19 @@ const places: Record<string, Place> = {
   'PATCH /api/connectors/:connector_id /cron': { ...word, params: newConnector },
   'PATCH /api/connectors/:connector_id /time_zone': { ...word, params: newConnector },
   'POST /api/connectors /airbyte_server': notKept('has to be a server that there is'),
-  'PUT /api/connectors/servers/:server /auth': { ...word, params: newServer },
-  'PUT /api/connectors/servers/:server /base_url': notKept('has to be an address'),
-  'PUT /api/connectors/servers/:server /identity': {
+  'PUT /api/airbyte-servers/:server /auth': { ...word, params: newServer },
+  'PUT /api/airbyte-servers/:server /base_url': notKept('has to be an address'),
+  'PUT /api/airbyte-servers/:server /identity': {
     params: newServer,
     base: aServer,
     back: ({ told }) => Promise.resolve(told.body.identity),
   },
-  'PUT /api/connectors/servers/:server /secret': {
+  'PUT /api/airbyte-servers/:server /secret': {
     params: newServer,
     base: aServer,
     back: ({ told }) => Promise.resolve(told.body.secret),
   },
-  'PUT /api/connectors/servers/:server /workspace_id': {
+  'PUT /api/airbyte-servers/:server /workspace_id': {
     params: newServer,
     base: aServer,
     back: ({ told }) => Promise.resolve(told.body.workspace_id),

@@ -87,14 +87,14 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
     await asVictim(making, { method: 'PUT', path: `/api/providers/${host}`, body: { daily_budget: 7 } });
     return host;
   },
-  '/api/connectors/servers/:server': async (making) => {
+  '/api/airbyte-servers/:server': async (making) => {
     const body = {
       base_url: `https://${canary}.example.com/v1`,
       auth: 'client',
       identity: canary,
       secret: canary,
     };
-    await asVictim(making, { method: 'PUT', path: `/api/connectors/servers/${canary}-server`, body });
+    await asVictim(making, { method: 'PUT', path: `/api/airbyte-servers/${canary}-server`, body });
     return `${canary}-server`;
   },
   '/api/syncs/:job_id': async (making) => {
@@ -120,7 +120,7 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
     await asVictim(making, { path: '/api/webhooks', body });
     return field(await asVictim(making, { path: '/api/webhooks', body }), 'webhook_id');
   },
-  '/api/webhooks/deliveries/:delivery_id': async (making) => {
+  '/api/webhook-deliveries/:delivery_id': async (making) => {
     const path = `/api/webhooks/${making.victim.things.get('/api/webhooks/:webhook_id')}/test`;
     await asVictim(making, { path });
     return field(await asVictim(making, { path }), 'delivery_id');

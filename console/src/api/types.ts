@@ -1755,6 +1755,58 @@ export interface Paths {
       };
     };
   };
+  '/api/airbyte-servers': {
+    /** List the tenant’s own Airbyte servers. Right: `connector.manage`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: AirbyteServer[];
+      };
+    };
+  };
+  '/api/airbyte-servers/{server}': {
+    /** Create or change an Airbyte server of the tenant. Right: `connector.manage`. */
+    put: {
+      path: {
+        server: string;
+      };
+      query: undefined;
+      body: {
+        /** Of the public API; of a self-managed server it ends in /api/public/v1 */
+        base_url: string;
+        /** token; client: id and secret of an application; basic: user and password */
+        auth: 'token' | 'client' | 'basic';
+        /** The client’s id or the user’s name */
+        identity?: string | null;
+        /** The name of a stored secret, bound to this host */
+        secret: string;
+        workspace_id?: string | null;
+      };
+      reply: AirbyteServer;
+    };
+    /** Delete an Airbyte server that no connector uses. Right: `connector.manage`. */
+    delete: {
+      path: {
+        server: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/api/airbyte-servers/{server}/check': {
+    /** Ask the server whether its address, credentials and workspace are right. Right: `connector.manage`. */
+    post: {
+      path: {
+        server: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: AirbyteFinding;
+    };
+  };
   '/api/api-keys': {
     /** List API keys, including revoked ones; the keys themselves are never shown. Right: `api_key.manage`. */
     get: {
@@ -2000,58 +2052,6 @@ export interface Paths {
         next_runs: string[];
         minimum_hours: number;
       };
-    };
-  };
-  '/api/connectors/servers': {
-    /** List the tenant’s own Airbyte servers. Right: `connector.manage`. */
-    get: {
-      path: undefined;
-      query: undefined;
-      body: undefined;
-      reply: {
-        data: AirbyteServer[];
-      };
-    };
-  };
-  '/api/connectors/servers/{server}': {
-    /** Create or change an Airbyte server of the tenant. Right: `connector.manage`. */
-    put: {
-      path: {
-        server: string;
-      };
-      query: undefined;
-      body: {
-        /** Of the public API; of a self-managed server it ends in /api/public/v1 */
-        base_url: string;
-        /** token; client: id and secret of an application; basic: user and password */
-        auth: 'token' | 'client' | 'basic';
-        /** The client’s id or the user’s name */
-        identity?: string | null;
-        /** The name of a stored secret, bound to this host */
-        secret: string;
-        workspace_id?: string | null;
-      };
-      reply: AirbyteServer;
-    };
-    /** Delete an Airbyte server that no connector uses. Right: `connector.manage`. */
-    delete: {
-      path: {
-        server: string;
-      };
-      query: undefined;
-      body: undefined;
-      reply: null;
-    };
-  };
-  '/api/connectors/servers/{server}/check': {
-    /** Ask the server whether its address, credentials and workspace are right. Right: `connector.manage`. */
-    post: {
-      path: {
-        server: string;
-      };
-      query: undefined;
-      body: undefined;
-      reply: AirbyteFinding;
     };
   };
   '/api/connectors/status': {
@@ -4242,6 +4242,28 @@ export interface Paths {
       reply: User;
     };
   };
+  '/api/webhook-deliveries/{delivery_id}': {
+    /** Get a delivery: what is sent, and the result of each try. Right: `webhook.manage`. */
+    get: {
+      path: {
+        delivery_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: WebhookDeliveryDetail;
+    };
+  };
+  '/api/webhook-deliveries/{delivery_id}/resend': {
+    /** Send a delivery again; a waiting one is tried now. It has the same webhook-id. A finished one does not hold up later events about the same subject. Right: `webhook.manage`. */
+    post: {
+      path: {
+        delivery_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: WebhookDelivery;
+    };
+  };
   '/api/webhooks': {
     /** List webhook endpoints; never their secrets. Right: `webhook.manage`. */
     get: {
@@ -4269,28 +4291,6 @@ export interface Paths {
         description?: string | null;
       };
       reply: WebhookWithSecret;
-    };
-  };
-  '/api/webhooks/deliveries/{delivery_id}': {
-    /** Get a delivery: what is sent, and the result of each try. Right: `webhook.manage`. */
-    get: {
-      path: {
-        delivery_id: string;
-      };
-      query: undefined;
-      body: undefined;
-      reply: WebhookDeliveryDetail;
-    };
-  };
-  '/api/webhooks/deliveries/{delivery_id}/resend': {
-    /** Send a delivery again; a waiting one is tried now. It has the same webhook-id. A finished one does not hold up later events about the same subject. Right: `webhook.manage`. */
-    post: {
-      path: {
-        delivery_id: string;
-      };
-      query: undefined;
-      body: undefined;
-      reply: WebhookDelivery;
     };
   };
   '/api/webhooks/{webhook_id}': {

@@ -20,7 +20,7 @@ export const connectorErrors = defineErrors({
   ),
   server_not_found: notFound(
     'The tenant has no such Airbyte server',
-    'Check the name; GET /api/connectors/servers lists the tenant’s own servers.',
+    'Check the name; GET /api/airbyte-servers lists the tenant’s own servers.',
   ),
   server_unusable: invalid(
     'The Airbyte server cannot be used with its secret',

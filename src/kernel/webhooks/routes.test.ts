@@ -114,7 +114,7 @@ test('deliveries are listed newest first, by status and page by page', async () 
 test('a delivery shows what is sent, and can be sent again', async () => {
   const { ask, webhookId, tenantId } = await withDeliveries(1);
   const [row] = await deliveriesOf({ webhookId });
-  const path = `/api/webhooks/deliveries/${row?.delivery_id}`;
+  const path = `/api/webhook-deliveries/${row?.delivery_id}`;
   const { body } = await ask('GET', path);
   expect(JSON.parse(body.body)).toMatchObject({ type: 'job.queued', subject: 's-0', data: { n: 0 } });
   expect(body).toMatchObject({ event_id: JSON.parse(body.body).id, subject: 's-0', attempt_log: [] });

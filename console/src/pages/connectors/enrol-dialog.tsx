@@ -66,7 +66,7 @@ function ServerChoice({
 }) {
   const servers = useQuery({
     queryKey: ['connectors', 'servers'],
-    queryFn: ({ signal }) => api.get('/api/connectors/servers', { signal }),
+    queryFn: ({ signal }) => api.get('/api/airbyte-servers', { signal }),
   }).data?.data;
   if (servers === undefined || servers.length === 0) return null;
   return (

@@ -22,11 +22,11 @@ function Detail({ deliveryId }: { deliveryId: string }) {
   const path = { delivery_id: deliveryId };
   const { data, error, refetch } = useQuery({
     queryKey: ['webhooks', 'delivery', deliveryId],
-    queryFn: ({ signal }) => api.get('/api/webhooks/deliveries/{delivery_id}', { path, signal }),
+    queryFn: ({ signal }) => api.get('/api/webhook-deliveries/{delivery_id}', { path, signal }),
     refetchInterval: ({ state }) => (state.data?.status === 'pending' ? 3_000 : false),
   });
   const resend = useAction({
-    run: () => api.post('/api/webhooks/deliveries/{delivery_id}/resend', { path }),
+    run: () => api.post('/api/webhook-deliveries/{delivery_id}/resend', { path }),
     done: () => 'It is being sent again, with the same webhook-id.',
     touches: ['webhooks'],
   });

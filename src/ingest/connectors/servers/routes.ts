@@ -67,7 +67,7 @@ function render(server: AirbyteServer, sees: SeesName): z.output<typeof serverRe
 function installReading(app: RouteApp, deps: ServerDeps): void {
   app.route({
     method: 'GET',
-    url: '/api/connectors/servers',
+    url: '/api/airbyte-servers',
     config: { action: 'connector.manage' },
     schema: {
       tags,
@@ -86,7 +86,7 @@ function installReading(app: RouteApp, deps: ServerDeps): void {
 function installChanges(app: RouteApp, deps: ServerDeps): void {
   app.route({
     method: 'PUT',
-    url: '/api/connectors/servers/:server',
+    url: '/api/airbyte-servers/:server',
     config: { action: 'connector.manage' },
     schema: {
       tags,
@@ -121,7 +121,7 @@ function installChanges(app: RouteApp, deps: ServerDeps): void {
   });
   app.route({
     method: 'DELETE',
-    url: '/api/connectors/servers/:server',
+    url: '/api/airbyte-servers/:server',
     config: { action: 'connector.manage' },
     schema: {
       tags,
@@ -139,7 +139,7 @@ function installChanges(app: RouteApp, deps: ServerDeps): void {
 function installCheck(app: RouteApp, deps: ServerDeps): void {
   app.route({
     method: 'POST',
-    url: '/api/connectors/servers/:server/check',
+    url: '/api/airbyte-servers/:server/check',
     config: { action: 'connector.manage' },
     schema: {
       tags,

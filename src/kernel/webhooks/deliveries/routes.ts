@@ -41,7 +41,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
   });
   app.route({
     method: 'GET',
-    url: '/api/webhooks/deliveries/:delivery_id',
+    url: '/api/webhook-deliveries/:delivery_id',
     config: { action },
     schema: {
       tags,
@@ -58,7 +58,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
 }
 
 function installSending(app: RouteApp, deps: WebhookDeps): void {
-  const place = ({ deliveryId }: DeliveryKey) => ({ location: `/api/webhooks/deliveries/${deliveryId}` });
+  const place = ({ deliveryId }: DeliveryKey) => ({ location: `/api/webhook-deliveries/${deliveryId}` });
   app.route({
     method: 'POST',
     url: '/api/webhooks/:webhook_id/test',
@@ -78,7 +78,7 @@ function installSending(app: RouteApp, deps: WebhookDeps): void {
   });
   app.route({
     method: 'POST',
-    url: '/api/webhooks/deliveries/:delivery_id/resend',
+    url: '/api/webhook-deliveries/:delivery_id/resend',
     config: { action },
     schema: {
       tags,
