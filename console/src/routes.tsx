@@ -15,6 +15,7 @@ import { catalogsSearch } from './pages/catalogs/search.ts';
 import { connectorSearch, connectorsSearch } from './pages/connectors/search.ts';
 import { deadLettersSearch } from './pages/dead-letters/search.ts';
 import { eventsSearch } from './pages/events/search.ts';
+import { figuresSearch } from './pages/figures/search.ts';
 import { itemSearch, itemsSearch, newItemsSearch } from './pages/items/search.ts';
 import { jobSearch, jobsSearch } from './pages/jobs/search.ts';
 import { knowledgeBaseSearch, knowledgeSearch } from './pages/knowledge/search.ts';
@@ -128,6 +129,12 @@ const pages = [
     path: '/uploads/$uploadId',
     validateSearch: uploadSearch,
     component: page(() => import('./pages/uploads/upload-page.tsx')),
+  }),
+  createRoute({
+    ...parent,
+    path: '/data',
+    validateSearch: figuresSearch,
+    component: page(() => import('./pages/figures/figures-page.tsx')),
   }),
   createRoute({
     ...parent,

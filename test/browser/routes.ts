@@ -19,6 +19,8 @@ export function viewsOf(seeded: Seeded): { name: string; path: string }[] {
     { name: 'upload', path: `/uploads/${seeded.goodUpload}` },
     { name: 'upload-failed', path: `/uploads/${seeded.badUpload}` },
     { name: 'upload-held', path: `/uploads/${seeded.heldUpload}` },
+    { name: 'data', path: '/data' },
+    { name: 'data-campaigns', path: '/data?by=campaign' },
     { name: 'knowledge', path: '/knowledge' },
     { name: 'knowledge-new', path: '/knowledge/new' },
     { name: 'knowledge-base', path: `/knowledge/${seeded.kbId}` },

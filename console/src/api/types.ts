@@ -4162,6 +4162,8 @@ export interface Paths {
         cursor?: string;
         validation_status?: 'pending' | 'valid' | 'invalid';
         entity_type?: 'campaign' | 'ad_set' | 'ad' | 'daily_metric' | 'period_metric';
+        /** Only this line of the file */
+        line?: number;
       };
       body: undefined;
       reply: {

@@ -4,6 +4,7 @@ const paths = {
   alert: 'M12 4 2.5 20h19L12 4ZM12 10v4M12 17v.01',
   bell: 'M6 17V11a6 6 0 0 1 12 0v6l2 2H4l2-2ZM10 21h4',
   book: 'M4 5a2 2 0 0 1 2-2h13v18H6a2 2 0 0 1-2-2V5ZM4 18a2 2 0 0 1 2-2h13',
+  chart: 'M4 20h16M7 16v-5M12 16V6M17 16v-8',
   check: 'm5 12.5 4.5 4.5L19 7.5',
   checkCircle: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18ZM8 12.3l2.8 2.8L16 9.6',
   chevronDown: 'm6 9 6 6 6-6',

@@ -22,12 +22,20 @@ interface LineChartProps {
   height?: number;
   /** How a value is written; counts in short without it. */
   format?: (value: number) => string;
+  /** How a value is written where there is room for all of it; like `format` without it. */
+  valueText?: (value: number) => string;
+  /** How a time is written; as a clock without it. */
+  timeText?: (at: number) => string;
 }
+
+const clockOf = (at: number) => clockText(new Date(at), new Date());
 
 const edge = { left: 44, right: 8, top: 8, bottom: 20 };
 
 /** Lines over time with labelled axes that begin at zero; pointing at it reads the values at that time. */
-export function LineChart({ label, unit, series, height = 140, format = shortCount }: LineChartProps) {
+export function LineChart(props: LineChartProps) {
+  const { label, unit, series, height = 140, format = shortCount } = props;
+  const { valueText = format, timeText = clockOf } = props;
   const { ref, width: measured } = useElementSize();
   const [pointedAt, setPointedAt] = useState<number | null>(null);
   const width = Math.max(200, measured || 480);
@@ -40,22 +48,22 @@ export function LineChart({ label, unit, series, height = 140, format = shortCou
     <figure className="chart" ref={ref} aria-label={label}>
       <figcaption>
         {series.map((line) => (
-          <Legend key={line.label} line={line} pointedAt={pointedAt} format={format} />
+          <Legend key={line.label} line={line} pointedAt={pointedAt} format={valueText} />
         ))}
         <span className="dim">
           {unit}
-          {pointedAt === null ? '' : ` at ${clockText(new Date(pointedAt), new Date())}`}
+          {pointedAt === null ? '' : ` at ${timeText(pointedAt)}`}
         </span>
       </figcaption>
       <svg
         width={width}
         height={height}
         role="img"
-        aria-label={summaryOf(series, { unit, format })}
+        aria-label={summaryOf(series, { unit, format: valueText })}
         onPointerMove={point}
         onPointerLeave={() => setPointedAt(null)}
       >
-        <Axes frame={frame} width={width} height={height} format={format} />
+        <Axes frame={frame} width={width} height={height} format={format} timeText={timeText} />
         {series.map((line) => (
           <polyline
             key={line.label}
@@ -90,8 +98,15 @@ function Legend(props: { line: Series; pointedAt: number | null; format: (value:
 
 type Frame = ReturnType<typeof frameOf>;
 
-function Axes(props: { frame: Frame; width: number; height: number; format: (value: number) => string }) {
-  const { frame, width, height, format } = props;
+interface AxesProps {
+  frame: Frame;
+  width: number;
+  height: number;
+  format: (value: number) => string;
+  timeText: (at: number) => string;
+}
+
+function Axes({ frame, width, height, format, timeText }: AxesProps) {
   return (
     <g className="chart-axes">
       {frame.ticks.map((tick) => (
@@ -109,7 +124,7 @@ function Axes(props: { frame: Frame; width: number; height: number; format: (val
           y={height - 5}
           textAnchor={(['start', 'middle', 'end'] as const)[index]}
         >
-          {clockText(new Date(at), new Date())}
+          {timeText(at)}
         </text>
       ))}
     </g>

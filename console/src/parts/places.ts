@@ -36,6 +36,15 @@ export const places: readonly Place[] = [
     words: 'reports csv ads',
   },
   {
+    to: '/data',
+    label: 'Data',
+    icon: 'chart',
+    key: 'f',
+    group: 'pipelines',
+    area: 'uploads',
+    words: 'figures totals spend campaigns export parquet',
+  },
+  {
     to: '/items',
     label: 'Items',
     icon: 'grid',

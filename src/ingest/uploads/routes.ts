@@ -179,17 +179,30 @@ function installRows(app: RouteApp, { db, cursors }: RouteDeps): void {
         ...pageQuery,
         validation_status: z.enum(['pending', 'valid', 'invalid']).optional(),
         entity_type: z.enum(entityTypes).optional(),
+        line: z.coerce
+          .number()
+          .int()
+          .min(1)
+          .max(2_147_483_647)
+          .optional()
+          .describe('Only this line of the file'),
       }),
       response: { 200: listOf(stagedRowReply), ...problems(404) },
     },
     handler: async (request) => {
-      const { limit, cursor, validation_status: validationStatus, entity_type: entityType } = request.query;
+      const {
+        limit,
+        cursor,
+        line,
+        validation_status: validationStatus,
+        entity_type: entityType,
+      } = request.query;
       const upload = await getUpload({ db }, keyOf(request));
       const [rowIndex, afterEntity] = cursor === undefined ? [] : cursors.decode(list, cursor);
       const after =
         cursor === undefined ? null : { rowIndex: Number(rowIndex), entityType: String(afterEntity) };
       const rows = await db.read(upload.tenantId, (tx) =>
-        listStagedRows(tx, { ...upload, validationStatus, entityType, after, limit: limit + 1 }),
+        listStagedRows(tx, { ...upload, validationStatus, entityType, line, after, limit: limit + 1 }),
       );
       const key = (row: StagedRow) => [row.rowIndex, row.entityType];
       return pageOf(rows, { limit, list, cursors, key, render: renderStagedRow });

@@ -6,6 +6,7 @@ import { Icon } from '../../parts/icons.tsx';
 import { count, plural } from '../../parts/number.ts';
 import { Panel } from '../../parts/page.tsx';
 import { CorrectedLink } from './corrected-link.tsx';
+import { FileLine } from './file-line.tsx';
 import { type Entity, entities, entityTitles, SameKeyNote } from './preview-table.tsx';
 import { ProblemGroups } from './problem-groups.tsx';
 import { PromotedRows } from './promoted-rows.tsx';
@@ -20,6 +21,7 @@ export function ResultStep({ upload }: { upload: Upload }) {
   const hasData = upload.status !== 'failed';
   return (
     <div className="stack">
+      <FileLine upload={upload} />
       {upload.status === 'failed' ? <Failure upload={upload} /> : <Figures upload={upload} />}
       {hasData ? <UndoPanel upload={upload} /> : null}
       <ProblemGroups upload={upload} />

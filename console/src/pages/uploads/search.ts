@@ -1,4 +1,4 @@
-import { oneOf, searchParser, text } from '../../list-state.ts';
+import { oneOf, searchParser, text, wholeNumber } from '../../list-state.ts';
 import { type Platform, platforms } from './platforms.ts';
 import { type UploadStatus, uploadStatuses } from './upload-states.ts';
 
@@ -30,6 +30,8 @@ export interface UploadSearch {
   /** Below the result: which of the lists, and how wide. */
   tab: DataTab;
   scope: 'upload' | 'workspace';
+  /** The line of the file that a figure led to. */
+  line: number;
   /** For a new one: what is known already, because it corrects an earlier one. */
   platform: Platform;
   into: string;
@@ -40,6 +42,7 @@ export const uploadSearch = searchParser<UploadSearch>({
   step: oneOf(['columns', 'check']),
   tab: oneOf(dataTabs),
   scope: oneOf(['upload', 'workspace']),
+  line: wholeNumber({ min: 1, max: 2_147_483_647 }),
   platform: oneOf(platforms),
   into: text(),
   client: text(),

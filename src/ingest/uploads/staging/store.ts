@@ -37,6 +37,7 @@ export async function analyzeStaging(tx: Tx): Promise<void> {
 export interface StagedFilter extends UploadKey {
   validationStatus?: StagedRow['validationStatus'] | undefined;
   entityType?: StagedRow['entityType'] | undefined;
+  line?: number | undefined;
   /** The last row on the previous page. */
   after: { rowIndex: number; entityType: string } | null;
   limit: number;
@@ -52,6 +53,7 @@ export function listStagedRows(tx: Tx, filter: StagedFilter): Promise<StagedRow[
        and (${filter.validationStatus ?? null}::text is null
             or s.validation_status = ${filter.validationStatus ?? null})
        and (${filter.entityType ?? null}::text is null or s.entity_type = ${filter.entityType ?? null})
+       and (${filter.line ?? null}::integer is null or s.line_no = ${filter.line ?? null})
        and (${after === null} or (s.row_index, s.entity_type) > (${after?.rowIndex ?? 0}, ${after?.entityType ?? ''}))
      order by s.row_index, s.entity_type
      limit ${filter.limit}`);
