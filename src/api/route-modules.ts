@@ -3,6 +3,7 @@ import type { Files } from '../kernel/files/types.ts';
 import type { OpenHouse } from '../kernel/house/house.ts';
 import type { RouteModule } from '../kernel/http/route.ts';
 import type { Kernel } from '../kernel/jobs/kernel.ts';
+import type { SubjectNames } from '../kernel/jobs/names.ts';
 import { type JobDetails, jobRoutes } from '../kernel/jobs/routes.ts';
 import type { TenantSecrets } from '../kernel/secrets/tenant-secrets.ts';
 import { overviewRoutes } from '../kernel/stats/overview.ts';
@@ -28,7 +29,7 @@ export function routeModules({ kernel, houses, ...deps }: RouteModuleDeps): Rout
   const attention = houses.flatMap((house) => house.attention ?? []);
   return [
     tenantErasureRoutes(deps),
-    jobRoutes(kernel, detailsOf(houses)),
+    jobRoutes(kernel, detailsOf(houses), subjectNamesOf(houses)),
     ...houses.flatMap((house) => house.routes ?? []),
     secretRoutes(deps.secrets),
     deps.webhooks.routes,
@@ -49,6 +50,14 @@ function detailsOf(houses: readonly OpenHouse[]): JobDetails {
     }
     return found;
   };
+}
+
+function subjectNamesOf(houses: readonly OpenHouse[]): Map<string, SubjectNames> {
+  return new Map(
+    houses.flatMap(({ pipeline, subjectNames }) =>
+      pipeline && subjectNames ? [[pipeline.name, subjectNames] as const] : [],
+    ),
+  );
 }
 
 /** What each pipeline's jobs count as taken in. */

@@ -396,6 +396,8 @@ export interface DailyMetric {
 
 export interface DeadLetter {
   job_id: string;
+  /** What people call it: the file, the base, the connector */
+  name: string;
   tenant_id: string;
   pipeline: string;
   subject_id: string;
@@ -605,6 +607,8 @@ export interface IngestionHandoff {
 
 export interface ItemJob {
   jobId: string;
+  /** What people call it: the file, the base, the connector */
+  name: string;
   pipeline: string;
   subjectId: string;
   workspaceId: string | null;
@@ -673,6 +677,8 @@ export interface ItemJob {
 
 export interface Job {
   jobId: string;
+  /** What people call it: the file, the base, the connector */
+  name: string;
   pipeline: string;
   subjectId: string;
   workspaceId: string | null;
@@ -1081,6 +1087,8 @@ export interface Readiness {
 
 export interface ReprocessedJob {
   jobId: string;
+  /** What people call it: the file, the base, the connector */
+  name: string;
   pipeline: string;
   subjectId: string;
   workspaceId: string | null;

@@ -26,11 +26,9 @@ export function pipelineLook(pipeline: string): PipelineLook {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** What a job is called: its file where it has one, otherwise what it is about. */
-export function jobName(job: Pick<Job, 'pipeline' | 'subjectId' | 'jobId'> & { fileName?: unknown }): string {
-  const { noun } = pipelineLook(job.pipeline);
-  if (typeof job.fileName === 'string' && job.fileName !== '') return `${noun} ${job.fileName}`;
-  return uuid.test(job.subjectId) ? `${noun} ${job.subjectId.slice(-8)}` : `${noun} ${job.subjectId}`;
+/** What a job is called: what it is, and the name of what it is about. */
+export function jobName({ pipeline, name }: Pick<Job, 'pipeline' | 'name'>): string {
+  return `${pipelineLook(pipeline).noun} ${name}`;
 }
 
 /** The pipeline's own page about the same thing; null where the subject has none, such as a hand-off to knowledge. */

@@ -39,13 +39,13 @@ function addList(dlq: Command): void {
   });
 }
 
-const listHeader = ['JOB', 'PIPELINE', 'SUBJECT', 'TRIES', 'DIED', 'ERROR', 'MESSAGE'];
+const listHeader = ['JOB', 'PIPELINE', 'NAME', 'TRIES', 'DIED', 'ERROR', 'MESSAGE'];
 
 function listRow(letter: DeadLetterView): string[] {
   return [
     letter.job_id,
     shortText(letter.pipeline, 20),
-    shortText(letter.subject_id, 36),
+    shortText(letter.name, 36),
     String(letter.retry_count),
     shortTime(letter.finished_at),
     shortText(letter.error_code, 40),

@@ -9,7 +9,7 @@ import { connectorRoutes } from './routes.ts';
 import { scheduleDue } from './schedule/schedule.ts';
 import { AirbyteDirectory } from './servers/directory.ts';
 import type { ConnectorConfig } from './settings.ts';
-import { listConnectorAttention } from './store.ts';
+import { listConnectorAttention, listConnectorNames } from './store.ts';
 import { Trouble } from './sync/airbyte-calls.ts';
 import { RateLimitKeeper } from './sync/rate-limit-keeper.ts';
 import { RequestLimiter } from './sync/request-limiter.ts';
@@ -81,6 +81,7 @@ export function openConnectorHouse(options: ConnectorHouseOptions) {
     ],
     beforeCycle,
     rowCounter: 'records_synced',
+    subjectNames: listConnectorNames,
     attention: listConnectorAttention,
     close: async () => {
       watch.close();

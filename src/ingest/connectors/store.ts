@@ -166,3 +166,16 @@ export function listConnectorAttention(tx: Tx, { tenantId, ownerId }: Scope): Pr
        and (${ownerId ?? null}::text is null or j.user_id = ${ownerId ?? null})
      group by j.error_code`);
 }
+
+/** As people have named them. */
+export function listConnectorNames(
+  tx: Tx,
+  { tenantId, subjectIds }: { tenantId: string; subjectIds: readonly string[] },
+): Promise<{ subjectId: string; name: string }[]> {
+  return tx.rows(sql`
+    select n.connector_id::text as "subjectId", n.name as name
+      from connectors n
+     where n.tenant_id = ${tenantId}
+       and n.connector_id = any(${subjectIds}::text[])
+       and n.name is not null`);
+}

@@ -20,7 +20,7 @@ import { itemRoutes } from './routes.ts';
 import { freeItemsLater, purgeItems, removeDeadIngests } from './service.ts';
 import { countOpen, listItemJobs } from './store.ts';
 import type { ItemBounds } from './types.ts';
-import { renderItems } from './views.ts';
+import { itemJobName, renderItems } from './views.ts';
 
 export interface ItemHouseOptions
   extends Pick<
@@ -98,6 +98,10 @@ export function openItemHouse(options: ItemHouseOptions) {
     onWorkersLost: async (workerIds) =>
       freeItemsLater({ db, wake: kernel.wake, logger: options.logger }, workerIds),
     rowCounter: 'total',
+    subjectNames: async (tx, { tenantId, subjectIds }) => {
+      const rows = await listItemJobs(tx, { tenantId, jobIds: [...subjectIds] });
+      return rows.map((row) => ({ subjectId: row.jobId, name: itemJobName(row) }));
+    },
     details: async (tenantId, jobs) => {
       const jobIds = jobs.map(({ jobId }) => jobId);
       const rows = await db.tenant(tenantId, (tx) => listItemJobs(tx, { tenantId, jobIds }));

@@ -57,7 +57,12 @@ const itemFields = {
 export const itemJobReply = jobReply.extend(itemFields).meta({ id: 'ItemJob' });
 
 export function renderItemJob(job: Job, items: ItemJob): z.output<typeof itemJobReply> {
-  return { ...renderJob(job), ...renderItems(items) };
+  return { ...renderJob(job, itemJobName(items)), ...renderItems(items) };
+}
+
+/** Files give jobs their names; rows that came without a file have the name of their processor. */
+export function itemJobName({ fileName, processor }: Pick<ItemJob, 'fileName' | 'processor'>): string {
+  return fileName || processor;
 }
 
 /** `live`: the controllers of this process, whose state is newer than what was saved. */

@@ -20,6 +20,7 @@ import { createSearchTurns } from './search/search.ts';
 import type { KnowledgeLimits } from './service.ts';
 import type { knowledgeSettings } from './settings.ts';
 import { openSource } from './sources/open-source.ts';
+import { listBaseNames } from './store.ts';
 
 export interface KnowledgeHouseOptions
   extends Pick<Ground, 'db' | 'files' | 'logger' | 'registry' | 'fetch' | 'breakers' | 'secrets' | 'kernel'>,
@@ -85,6 +86,7 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions) {
   };
   return {
     pipeline,
+    subjectNames: listBaseNames,
     rowCounter: 'chunks_processed',
     routes: [
       knowledgeRoutes({

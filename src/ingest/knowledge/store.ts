@@ -261,3 +261,16 @@ export function deleteKbFile(
        and f.name = ${name}
     returning ${fileColumns}`);
 }
+
+/** As people have named them. */
+export function listBaseNames(
+  tx: Tx,
+  { tenantId, subjectIds }: { tenantId: string; subjectIds: readonly string[] },
+): Promise<{ subjectId: string; name: string }[]> {
+  return tx.rows(sql`
+    select n.kb_id::text as "subjectId", n.name as name
+      from knowledge_bases n
+     where n.tenant_id = ${tenantId}
+       and n.kb_id = any(${subjectIds}::text[])
+       and n.name is not null`);
+}

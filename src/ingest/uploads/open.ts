@@ -10,6 +10,7 @@ import { listUploadAttention } from './review/attention-store.ts';
 import { uploadRoutes } from './routes.ts';
 import { failAbandoned, purgeStaging } from './service.ts';
 import type { uploadSettings } from './settings.ts';
+import { listUploadNames } from './store.ts';
 
 export interface UploadHouseOptions
   extends Pick<Ground, 'db' | 'files' | 'workbooks' | 'logger' | 'registry' | 'kernel'>,
@@ -40,6 +41,7 @@ export function openUploadHouse(options: UploadHouseOptions) {
     routes: [uploadRoutes(intake)],
     // For files that do not come with a request.
     door: uploadDoor(intake),
+    subjectNames: listUploadNames,
     rowCounter: 'total_rows',
     attention: listUploadAttention,
     tasks: [

@@ -273,3 +273,16 @@ export function listAbandoned(tx: Tx, limit: number): Promise<AbandonedUpload[]>
        and j.status = 'dead_letter'
      limit ${limit}`);
 }
+
+/** Uploads are called like their files. */
+export function listUploadNames(
+  tx: Tx,
+  { tenantId, subjectIds }: { tenantId: string; subjectIds: readonly string[] },
+): Promise<{ subjectId: string; name: string }[]> {
+  return tx.rows(sql`
+    select n.upload_id::text as "subjectId", n.filename as name
+      from data_uploads n
+     where n.tenant_id = ${tenantId}
+       and n.upload_id = any(${subjectIds}::uuid[])
+       and n.filename is not null`);
+}

@@ -11,6 +11,7 @@ import type { Files } from '../files/types.ts';
 import type { Workbooks } from '../files/workbooks.ts';
 import type { RouteModule } from '../http/route.ts';
 import type { JobGuest, Kernel } from '../jobs/kernel.ts';
+import type { SubjectNames } from '../jobs/names.ts';
 import type { JobDetails } from '../jobs/routes.ts';
 import type { CircuitBreakers } from '../limits/circuit-breaker.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
@@ -92,6 +93,8 @@ export interface OpenHouse extends JobGuest {
   tasks?: readonly UpkeepTask[];
   /** What /api/jobs shows of its jobs, beside what every job has. */
   details?: JobDetails;
+  /** What people call the things that its jobs are about. */
+  subjectNames?: SubjectNames;
   /** The counter of its jobs that says how much they took in. */
   rowCounter?: string;
   /** What of it waits for a person. */

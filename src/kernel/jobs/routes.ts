@@ -17,6 +17,7 @@ import {
   resume,
 } from './dispatch/service.ts';
 import type { Kernel } from './kernel.ts';
+import { type JobNames, jobNames, type SubjectNames } from './names.ts';
 import { countJobsUpTo } from './store.ts';
 import { type Job, jobStatuses } from './types.ts';
 import {
@@ -36,15 +37,26 @@ const maxCycleSeconds = 240;
 export type JobDetails = (tenantId: string, jobs: readonly Job[]) => Promise<Map<string, object>>;
 
 /** Jobs of every pipeline: see them, steer them, drive them, and work the dead-letter queue. */
-export function jobRoutes(kernel: Kernel, detailsOf: JobDetails = async () => new Map()): RouteModule {
+export function jobRoutes(
+  kernel: Kernel,
+  detailsOf: JobDetails = async () => new Map(),
+  subjectNames: ReadonlyMap<string, SubjectNames> = new Map(),
+): RouteModule {
   return (app, deps) => {
-    installReading(app, deps, detailsOf);
+    const shown = { detailsOf, namesOf: jobNames(deps.db, subjectNames) };
+    installReading(app, deps, shown);
     installCount(app, deps);
-    installControl(app, kernel, detailsOf);
+    installControl(app, kernel, shown);
     installDriving(app, kernel);
-    installDeadLetters(app, deps);
-    installRequeue(app, kernel);
+    installDeadLetters(app, deps, shown);
+    installRequeue(app, kernel, shown);
   };
+}
+
+/** What jobs are shown with beside what the kernel knows of them. */
+interface Shown {
+  detailsOf: JobDetails;
+  namesOf: JobNames;
 }
 
 /** The job that a request names, as its caller may see it. */
@@ -85,11 +97,7 @@ function installCount(app: RouteApp, { db }: Parameters<RouteModule>[1]): void {
   });
 }
 
-function installReading(
-  app: RouteApp,
-  { db, cursors }: Parameters<RouteModule>[1],
-  detailsOf: JobDetails,
-): void {
+function installReading(app: RouteApp, { db, cursors }: Parameters<RouteModule>[1], shown: Shown): void {
   const list = 'jobs';
   app.route({
     method: 'GET',
@@ -107,8 +115,7 @@ function installReading(
       const page = pageRequest(request.query, { list, cursors });
       const scope = { tenantId: principal.tenantId, ownerId: ownerFilter(principal) };
       const rows = await listJobsPage({ db }, { ...filter, ...scope, ...page });
-      const details = await detailsOf(principal.tenantId, rows);
-      const render = (job: Job) => ({ ...renderJob(job), ...details.get(job.jobId) });
+      const render = await rendererOf(principal.tenantId, rows, shown);
       return pageOf(rows, { limit, list, cursors, key: (row) => row.jobId, render });
     },
   });
@@ -117,16 +124,22 @@ function installReading(
     url: '/api/jobs/:job_id',
     config: { action: 'job.read' },
     schema: { tags: ['jobs'], summary: 'Get a job', params, response: { 200: jobReply, ...problems(404) } },
-    handler: async (request) => renderWhole(await getJob({ db }, jobKeyOf(request)), detailsOf),
+    handler: async (request) => renderWhole(await getJob({ db }, jobKeyOf(request)), shown),
   });
 }
 
-async function renderWhole(job: Job, detailsOf: JobDetails) {
-  const details = await detailsOf(job.tenantId, [job]);
-  return { ...renderJob(job), ...details.get(job.jobId) };
+async function renderWhole(job: Job, shown: Shown) {
+  const render = await rendererOf(job.tenantId, [job], shown);
+  return render(job);
 }
 
-function installControl(app: RouteApp, kernel: Kernel, detailsOf: JobDetails): void {
+async function rendererOf(tenantId: string, jobs: readonly Job[], { detailsOf, namesOf }: Shown) {
+  const names = await namesOf(tenantId, jobs);
+  const details = await detailsOf(tenantId, jobs);
+  return (job: Job) => ({ ...renderJob(job, names.get(job.jobId) ?? ''), ...details.get(job.jobId) });
+}
+
+function installControl(app: RouteApp, kernel: Kernel, shown: Shown): void {
   const moves = {
     pause: { run: pause, summary: 'Pause a job; the slice in flight may still finish' },
     resume: { run: resume, summary: 'Resume a paused job' },
@@ -143,7 +156,7 @@ function installControl(app: RouteApp, kernel: Kernel, detailsOf: JobDetails): v
         params,
         response: { 200: jobReply, ...problems(404, 409, 413, 415) },
       },
-      handler: async (request) => renderWhole(await run(kernel, jobKeyOf(request)), detailsOf),
+      handler: async (request) => renderWhole(await run(kernel, jobKeyOf(request)), shown),
     });
   }
 }
@@ -206,7 +219,11 @@ const deadLetterFilter = {
   pipeline: storedText(64).optional(),
 };
 
-function installDeadLetters(app: RouteApp, { db, cursors }: Parameters<RouteModule>[1]): void {
+function installDeadLetters(
+  app: RouteApp,
+  { db, cursors }: Parameters<RouteModule>[1],
+  { namesOf }: Shown,
+): void {
   const list = 'dead-letters';
   app.route({
     method: 'GET',
@@ -224,12 +241,14 @@ function installDeadLetters(app: RouteApp, { db, cursors }: Parameters<RouteModu
       const { tenantId } = principalOf(request);
       const wanted = { tenantId, status: 'dead_letter', errorCode, pipeline, ...page } as const;
       const rows = await listJobsPage({ db }, wanted);
-      return pageOf(rows, { limit, list, cursors, key: (row) => row.jobId, render: renderDeadLetter });
+      const names = await namesOf(tenantId, rows);
+      const render = (job: Job) => renderDeadLetter(job, names.get(job.jobId) ?? '');
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.jobId, render });
     },
   });
 }
 
-function installRequeue(app: RouteApp, kernel: Kernel): void {
+function installRequeue(app: RouteApp, kernel: Kernel, { namesOf }: Shown): void {
   app.route({
     method: 'POST',
     url: '/api/dead-letters/:job_id/requeue',
@@ -244,16 +263,17 @@ function installRequeue(app: RouteApp, kernel: Kernel): void {
     handler: async (request, reply) => {
       const { tenantId, userId } = principalOf(request);
       const correlationId = request.body?.correlation_id;
-      const job = await requeue(
-        kernel,
-        { tenantId, jobId: request.params.job_id },
-        {
-          requestedBy: userId,
-          ...(correlationId === undefined ? {} : { correlationId }),
-          beforeCommit: request.receipt.keeping<Job>(201, renderDeadLetter),
-        },
-      );
-      return reply.code(201).header('location', `/api/jobs/${job.jobId}`).send(renderDeadLetter(job));
+      const key = { tenantId, jobId: request.params.job_id };
+      const letter = await getJob(kernel, key);
+      // The new job is about the same.
+      const name = (await namesOf(tenantId, [letter])).get(letter.jobId) ?? '';
+      const render = (job: Job) => renderDeadLetter(job, name);
+      const job = await requeue(kernel, key, {
+        requestedBy: userId,
+        ...(correlationId === undefined ? {} : { correlationId }),
+        beforeCommit: request.receipt.keeping<Job>(201, render),
+      });
+      return reply.code(201).header('location', `/api/jobs/${job.jobId}`).send(render(job));
     },
   });
   app.route({

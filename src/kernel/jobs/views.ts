@@ -25,6 +25,7 @@ export const queueStateSchema = z.enum(queueStates);
 export const jobReply = z
   .looseObject({
     jobId: z.uuid(),
+    name: z.string().describe('What people call it: the file, the base, the connector'),
     pipeline: z.string(),
     subjectId: z.string(),
     workspaceId: z.uuid().nullable(),
@@ -53,14 +54,15 @@ export const jobReply = z
   })
   .meta({ id: 'Job' });
 
-export function renderJob(job: Job): z.output<typeof jobReply> {
-  return { ...shownAs(jobReply, job), queueState: queueState(job) };
+export function renderJob(job: Job, name: string): z.output<typeof jobReply> {
+  return { ...shownAs(jobReply, { ...job, name }), queueState: queueState(job) };
 }
 
 /** As the dead-letter queue shows it, in the words of its document. */
 export const deadLetterReply = z
   .object({
     job_id: z.uuid(),
+    name: z.string().describe('What people call it: the file, the base, the connector'),
     tenant_id: z.string(),
     pipeline: z.string(),
     subject_id: z.string(),
@@ -80,6 +82,6 @@ export const deadLetterReply = z
   })
   .meta({ id: 'DeadLetter' });
 
-export function renderDeadLetter(job: Job): z.output<typeof deadLetterReply> {
-  return shownAs(deadLetterReply, job);
+export function renderDeadLetter(job: Job, name: string): z.output<typeof deadLetterReply> {
+  return shownAs(deadLetterReply, { ...job, name });
 }

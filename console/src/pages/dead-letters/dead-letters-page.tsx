@@ -22,7 +22,7 @@ const columns: readonly Column<DeadLetter>[] = [
     id: 'job',
     header: 'Job',
     width: 210,
-    cell: ({ pipeline, subject_id, job_id }) => jobName({ pipeline, subjectId: subject_id, jobId: job_id }),
+    cell: jobName,
   },
   {
     id: 'why',

@@ -13,6 +13,7 @@ const before = (seconds: number) => new Date(now - seconds * 1_000).toISOString(
 
 const job: Job = {
   jobId: 'j1',
+  name: 'rows.csv',
   pipeline: 'sync',
   subjectId: 'meta',
   workspaceId: null,

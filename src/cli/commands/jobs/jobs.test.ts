@@ -65,7 +65,7 @@ test('jobs are listed over all pages, filtered, as a table and as JSON', async (
   for (let n = 0; n < 3; n += 1) await newJob(tenantId, `evil \u001b[2J ${n}`);
   const asText = await runHere(tenantId, 'jobs', 'list', '--status', 'queued', '--limit', '2');
   expect(asText.stdout.trimEnd().split('\n')).toHaveLength(3);
-  expect(asText.stdout).toMatch(/^JOB +PIPELINE +SUBJECT/);
+  expect(asText.stdout).toMatch(/^JOB +PIPELINE +NAME/);
   expect(asText.stdout).not.toContain('\u001b');
   expect(asText.stderr).toContain('first 2');
   const asJson = await runHere(tenantId, 'jobs', 'list', '--json', '--pipeline', 'probe');

@@ -40,13 +40,13 @@ function addList(jobs: Command): void {
   );
 }
 
-const listHeader = ['JOB', 'PIPELINE', 'SUBJECT', 'STATUS', 'TRIES', 'UPDATED', 'ERROR'];
+const listHeader = ['JOB', 'PIPELINE', 'NAME', 'STATUS', 'TRIES', 'UPDATED', 'ERROR'];
 
 function listRow(job: JobView): string[] {
   return [
     job.jobId,
     shortText(job.pipeline, 20),
-    shortText(job.subjectId, 36),
+    shortText(job.name, 36),
     job.stage === null ? job.status : `${job.status} (${shortText(job.stage, 20)})`,
     `${job.retryCount}/${job.maxRetries}`,
     shortTime(job.updatedAt),
@@ -127,6 +127,7 @@ function describeJob(job: JobView): string {
   const lines = [
     ['job', job.jobId],
     ['pipeline', shortText(job.pipeline, 64)],
+    ['name', shortText(job.name, 200)],
     ['subject', shortText(job.subjectId, 200)],
     ['workspace', job.workspaceId ?? '-'],
     ['status', job.status],

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { useProduct } from '../security/product.ts';
+import { useDatabase } from '../support/worlds/database.ts';
+
+const product = useProduct(useDatabase());
+const acme = { tenantId: 'acme', role: 'admin' } as const;
+
+/** A form with one file in it. */
+function form(fields: Record<string, string>, file: { name: string; text: string }): FormData {
+  const made = new FormData();
+  for (const [name, value] of Object.entries(fields)) made.set(name, value);
+  made.set('file', new Blob([file.text]), file.name);
+  return made;
+}
+
+async function post(path: string, body: unknown): Promise<Record<string, unknown>> {
+  const answer = await product.ask(acme, { method: 'POST', path, body });
+  expect(answer.status, answer.text).toBeLessThan(300);
+  return answer.body;
+}
+
+async function namesOf(path: string): Promise<unknown[]> {
+  const { body } = await product.ask(acme, { path });
+  return (body.data as { name: unknown }[]).map(({ name }) => name);
+}
+
+test('jobs are called like the file, the base or the source that they are about', async () => {
+  await post('/api/jobs', form({ processor: 'noop' }, { name: 'prices.csv', text: 'sku\n1\n' }));
+  const report = 'Day,Campaign name,Campaign ID,Amount spent (USD)\n2026-01-01,Spring,1,2.50\n';
+  const { data } = (await product.ask(acme, { path: '/api/workspaces' })).body as {
+    data: { workspace_id: string }[];
+  };
+  const fields = { platform: 'meta', source: 'manual', workspace_id: data[0]?.workspace_id ?? '' };
+  await post('/api/uploads', form(fields, { name: 'spring report.csv', text: report }));
+  await post('/api/knowledge', { kb_id: 'handbook', name: 'The handbook' });
+  await post('/api/knowledge/handbook/sources', {
+    type: 'markdown',
+    title: 'Pump',
+    content: '# Pump\n\nOil it.',
+  });
+  await post('/api/ingestion/jobs/handbook/start', {});
+  expect(await namesOf('/api/jobs')).toEqual(['The handbook', 'spring report.csv', 'prices.csv']);
+  const [first] = (await product.ask(acme, { path: '/api/jobs' })).body.data as { jobId: string }[];
+  const one = await product.ask(acme, { path: `/api/jobs/${first?.jobId}` });
+  expect(one.body.name).toBe('The handbook');
+});
