@@ -532,6 +532,13 @@ AS $function$
      and (j.run_id is not null or j.stage = 'triggering')
 $function$;
 
+CREATE OR REPLACE FUNCTION public.current_groups()
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+RETURN CASE WHEN (COALESCE(current_setting('app.groups'::text, true), ''::text) <> ''::text) THEN (ARRAY(SELECT jsonb_array_elements_text((current_setting('app.groups'::text, true))::jsonb) AS jsonb_array_elements_text) || '*'::text) ELSE NULL::text[] END;
+
 CREATE OR REPLACE FUNCTION public.current_tenant()
  RETURNS text
  LANGUAGE plpgsql
@@ -1393,6 +1400,26 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.label_document()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  v_label knowledge_labels;
+begin
+  select * into v_label
+    from knowledge_labels l
+   where l.tenant_id = new.tenant_id
+     and l.kb_id = new.kb_id
+     and l.source_id = new.source_id
+     and l.uri_key = new.uri_key;
+  new.metadata := jsonb_strip_nulls(new.own_metadata || coalesce(v_label.metadata, '{}'));
+  new.allow := coalesce(v_label.allow, new.own_allow);
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.lane_head(p_tenant text, p_pipeline text, p_from timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
@@ -1472,6 +1499,28 @@ CREATE OR REPLACE FUNCTION public.length_of_words(p_words tsvector)
  IMMUTABLE PARALLEL SAFE
 RETURN (SELECT (COALESCE(sum(cardinality(u.positions)), (0)::bigint))::integer AS "coalesce" FROM unnest(length_of_words.p_words) u(lexeme, positions, weights));
 
+CREATE OR REPLACE FUNCTION public.limit_document_file()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  update knowledge_files f
+     set allow = new.allow
+   where f.tenant_id = new.tenant_id
+     and f.kb_id = new.kb_id
+     and 'file:' || f.name = new.uri
+     and f.allow is distinct from new.allow
+     and exists (
+       select from knowledge_sources s
+        where s.tenant_id = new.tenant_id
+          and s.kb_id = new.kb_id
+          and s.source_id = new.source_id
+          and s.type = 'files');
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.lock_pure_items(p_tenant text, p_job uuid, p_limit integer)
  RETURNS TABLE(id bigint, row_no integer, attempts smallint, strategy smallint, crashes smallint, input_json text)
  LANGUAGE plpgsql
@@ -1499,6 +1548,78 @@ begin
      order by i.due_at, i.id
      limit p_limit
        for update skip locked;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.matching_documents(p_tenant text, p_kb text, p_generation integer, p_filter jsonpath)
+ RETURNS TABLE(document_id uuid, revision bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  v_groups text[] := public.current_groups();
+begin
+  if p_tenant is distinct from public.current_tenant() then
+    raise exception 'A filter was asked about another tenant than that of the transaction'
+      using errcode = 'insufficient_privilege';
+  end if;
+  if p_filter is null then
+    return query
+    select d.document_id, d.revision
+      from public.knowledge_documents d
+     where d.tenant_id = p_tenant
+       and d.kb_id = p_kb
+       and d.generation = p_generation
+       and (v_groups is null or d.allow is null or d.allow && v_groups);
+  else
+    return query
+    select d.document_id, d.revision
+      from public.knowledge_documents d
+     where d.tenant_id = p_tenant
+       and d.kb_id = p_kb
+       and d.generation = p_generation
+       and d.metadata @@ p_filter
+       and (v_groups is null or d.allow is null or d.allow && v_groups);
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.matching_passages(p_tenant text, p_kb text, p_generation integer, p_filter jsonpath)
+ RETURNS TABLE(is_limited boolean, ids text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  v_groups text[] := public.current_groups();
+begin
+  if p_tenant is distinct from public.current_tenant() then
+    raise exception 'A filter was asked about another tenant than that of the transaction'
+      using errcode = 'insufficient_privilege';
+  end if;
+  if p_filter is null and (v_groups is null or not exists (
+    select
+      from public.knowledge_documents d
+     where d.tenant_id = p_tenant
+       and d.kb_id = p_kb
+       and d.generation = p_generation
+       and d.allow is not null
+       and not d.allow && v_groups)) then
+    return query select false, null::text;
+    return;
+  end if;
+  return query
+  select true, string_agg(l.chunk_id::text, ',')
+    from public.matching_documents(p_tenant, p_kb, p_generation, p_filter) m
+    join public.knowledge_links l
+      on l.tenant_id = p_tenant
+     and l.kb_id = p_kb
+     and l.document_id = m.document_id
+     and l.revision = m.revision;
 end
 $function$;
 
@@ -3485,7 +3606,11 @@ create table public.knowledge_documents (
   seen_at timestamp with time zone default clock_timestamp() not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   updated_at timestamp with time zone default clock_timestamp() not null,
-  notes text[] default '{}'::text[] not null
+  notes text[] default '{}'::text[] not null,
+  own_metadata jsonb default '{}'::jsonb not null,
+  own_allow text[],
+  metadata jsonb default '{}'::jsonb not null,
+  allow text[]
 ) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=80);
 
 create table public.knowledge_files (
@@ -3498,7 +3623,8 @@ create table public.knowledge_files (
   sha256 text not null,
   created_by text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
-  origin text
+  origin text,
+  allow text[]
 );
 
 create table public.knowledge_frontier (
@@ -3527,6 +3653,16 @@ create table public.knowledge_generations (
   passages bigint default 0 not null,
   passage_words bigint default 0 not null,
   counted_to bigint
+);
+
+create table public.knowledge_labels (
+  tenant_id text not null,
+  kb_id text not null,
+  source_id uuid not null,
+  uri_key bytea not null,
+  metadata jsonb default '{}'::jsonb not null,
+  allow text[],
+  updated_at timestamp with time zone default clock_timestamp() not null
 );
 
 create table public.knowledge_links (
@@ -3762,7 +3898,8 @@ create table public.sessions (
   role text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   expires_at timestamp with time zone not null,
-  role_issued_at timestamp with time zone default clock_timestamp() not null
+  role_issued_at timestamp with time zone default clock_timestamp() not null,
+  groups text[] default '{}'::text[] not null
 );
 
 create table public.staging_id_resolution (
@@ -4303,6 +4440,10 @@ alter table public.knowledge_generations add constraint knowledge_generations_st
 
 alter table public.knowledge_generations add constraint knowledge_generations_tenant_id_kb_id_fkey FOREIGN KEY (tenant_id, kb_id) REFERENCES public.knowledge_bases(tenant_id, kb_id) ON DELETE CASCADE;
 
+alter table public.knowledge_labels add constraint knowledge_labels_pkey PRIMARY KEY (tenant_id, kb_id, source_id, uri_key);
+
+alter table public.knowledge_labels add constraint knowledge_labels_tenant_id_kb_id_fkey FOREIGN KEY (tenant_id, kb_id) REFERENCES public.knowledge_bases(tenant_id, kb_id) ON DELETE CASCADE;
+
 alter table public.knowledge_links add constraint knowledge_links_pkey PRIMARY KEY (tenant_id, kb_id, document_id, revision, ordinal);
 
 alter table public.knowledge_sources add constraint knowledge_sources_pkey PRIMARY KEY (tenant_id, kb_id, source_id);
@@ -4621,6 +4762,10 @@ CREATE INDEX job_items_open_by_user ON public.job_items USING btree (tenant_id, 
 
 CREATE INDEX knowledge_bases_removed ON public.knowledge_bases USING btree (removed_at) WHERE (removed_at IS NOT NULL);
 
+CREATE INDEX knowledge_documents_limited ON public.knowledge_documents USING btree (tenant_id, kb_id, generation) WHERE (allow IS NOT NULL);
+
+CREATE INDEX knowledge_documents_metadata ON public.knowledge_documents USING gin (metadata jsonb_path_ops);
+
 CREATE INDEX knowledge_documents_touched ON public.knowledge_documents USING btree (tenant_id, kb_id, document_id) WHERE (previous IS NOT NULL);
 
 CREATE UNIQUE INDEX knowledge_generations_building ON public.knowledge_generations USING btree (tenant_id, kb_id) WHERE (state = 'building'::text);
@@ -4748,6 +4893,12 @@ CREATE TRIGGER item_images_gone AFTER DELETE ON public.item_images REFERENCING O
 CREATE TRIGGER item_jobs_gone AFTER DELETE ON public.item_jobs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.items_go_with_their_job();
 
 CREATE TRIGGER job_items_job AFTER INSERT ON public.job_items REFERENCING NEW TABLE AS new_items FOR EACH STATEMENT EXECUTE FUNCTION public.items_have_a_job();
+
+CREATE TRIGGER label_document BEFORE INSERT OR UPDATE OF own_metadata, own_allow ON public.knowledge_documents FOR EACH ROW EXECUTE FUNCTION public.label_document();
+
+CREATE TRIGGER limit_changed_file AFTER UPDATE OF own_metadata, own_allow ON public.knowledge_documents FOR EACH ROW WHEN ((new.allow IS DISTINCT FROM old.allow)) EXECUTE FUNCTION public.limit_document_file();
+
+CREATE TRIGGER limit_new_file AFTER INSERT ON public.knowledge_documents FOR EACH ROW WHEN ((new.allow IS NOT NULL)) EXECUTE FUNCTION public.limit_document_file();
 
 CREATE TRIGGER knowledge_frontier_added AFTER INSERT ON public.knowledge_frontier REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.copy_frontier_to_new();
 
@@ -4904,6 +5055,10 @@ alter table public.knowledge_frontier force row level security;
 alter table public.knowledge_generations enable row level security;
 
 alter table public.knowledge_generations force row level security;
+
+alter table public.knowledge_labels enable row level security;
+
+alter table public.knowledge_labels force row level security;
 
 alter table public.knowledge_links enable row level security;
 
@@ -5199,11 +5354,15 @@ create policy owner_rows on public.knowledge_bases for select to current_user us
 
 create policy tenant_rows on public.knowledge_bases for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
+create policy allowed_rows on public.knowledge_documents as restrictive for select to sluice_tenant using (((allow IS NULL) OR (( SELECT public.current_groups() AS current_groups) IS NULL) OR (allow && ( SELECT public.current_groups() AS current_groups))));
+
 create policy kernel_rows on public.knowledge_documents for all to sluice_kernel using (true) with check (true);
 
 create policy owner_rows on public.knowledge_documents for select to current_user using (true);
 
 create policy tenant_rows on public.knowledge_documents for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
+create policy allowed_rows on public.knowledge_files as restrictive for select to sluice_tenant using (((allow IS NULL) OR (( SELECT public.current_groups() AS current_groups) IS NULL) OR (allow && ( SELECT public.current_groups() AS current_groups))));
 
 create policy kernel_rows on public.knowledge_files for all to sluice_kernel using (true) with check (true);
 
@@ -5222,6 +5381,12 @@ create policy kernel_rows on public.knowledge_generations for all to sluice_kern
 create policy owner_rows on public.knowledge_generations for select to current_user using (true);
 
 create policy tenant_rows on public.knowledge_generations for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
+create policy kernel_rows on public.knowledge_labels for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.knowledge_labels for select to current_user using (true);
+
+create policy tenant_rows on public.knowledge_labels for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_links for all to sluice_kernel using (true) with check (true);
 
@@ -5553,6 +5718,10 @@ grant select on public.knowledge_generations to sluice_kernel;
 
 grant delete, insert, select, update on public.knowledge_generations to sluice_tenant;
 
+grant delete, select on public.knowledge_labels to sluice_kernel;
+
+grant delete, insert, select, update on public.knowledge_labels to sluice_tenant;
+
 grant delete, select on public.knowledge_links to sluice_kernel;
 
 grant delete, insert, select, update on public.knowledge_links to sluice_tenant;
@@ -5751,6 +5920,8 @@ grant execute on function public.count_provider_calls(text,text,uuid,integer,int
 revoke execute on function public.count_running_syncs(text) from public;
 grant execute on function public.count_running_syncs(text) to sluice_tenant;
 
+grant execute on function public.current_groups() to public;
+
 grant execute on function public.current_tenant() to public;
 
 grant execute on function public.delete_frontier_copies() to public;
@@ -5830,6 +6001,8 @@ grant execute on function public.keys_stay() to public;
 
 grant execute on function public.knowledge_counters_add_up() to public;
 
+grant execute on function public.label_document() to public;
+
 grant execute on function public.lane_head(text,text,timestamp with time zone) to public;
 
 grant execute on function public.lane_key(text,text) to public;
@@ -5838,7 +6011,15 @@ grant execute on function public.lease_jobs(uuid,integer,text,uuid[],text[]) to 
 
 grant execute on function public.length_of_words(tsvector) to public;
 
+grant execute on function public.limit_document_file() to public;
+
 grant execute on function public.lock_pure_items(text,uuid,integer) to public;
+
+revoke execute on function public.matching_documents(text,text,integer,jsonpath) from public;
+grant execute on function public.matching_documents(text,text,integer,jsonpath) to sluice_tenant;
+
+revoke execute on function public.matching_passages(text,text,integer,jsonpath) from public;
+grant execute on function public.matching_passages(text,text,integer,jsonpath) to sluice_tenant;
 
 grant execute on function public.may_start_at_once(text,text,integer) to public;
 

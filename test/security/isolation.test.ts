@@ -345,7 +345,7 @@ const filters: Record<string, () => string | null | Promise<string>> = {
 const plainFilters = (
   'limit status statuses pipeline page pageSize sort jobType updatedFrom updatedTo platform validation_status ' +
   'entity_type from to type state offset fromRow around order before errorCode kind level currency range group_by ' +
-  'format line'
+  'filter format line'
 ).split(' ');
 
 /** An id that the victim's own list shows. */

@@ -26,6 +26,23 @@ export function knowledgePlaces({ made, firstRow }: Means): Record<string, Place
                         where kb_id = $1 and type <> 'files'`;
     return (await firstRow(statement, sent.told.body.kb_id)).value;
   };
+  const newDocument = async (turn: Turn) => {
+    const { kb_id: kbId } = await newKb(turn);
+    const row = await firstRow(
+      `insert into knowledge_documents (tenant_id, kb_id, document_id, generation, source_id, uri, uri_key, title,
+                                        state, created_by_job, last_job)
+       select b.tenant_id, b.kb_id, gen_random_uuid(), 0, gen_random_uuid(), 'x', sha256('x'), 'x', 'indexed',
+              gen_random_uuid(), gen_random_uuid()
+         from knowledge_bases b where kb_id = $1
+       returning document_id`,
+      kbId,
+    );
+    return { kb_id: kbId, document_id: String(row.document_id) };
+  };
+  const documentField = (path: string) => async (sent: Sent) => {
+    const statement = `select ${path} as value from knowledge_labels l where kb_id = $1`;
+    return (await firstRow(statement, sent.params.kb_id)).value;
+  };
   const add = 'POST /api/knowledge';
   const change = 'PATCH /api/knowledge/:kb_id';
   const addSource = 'POST /api/knowledge/:kb_id/sources';
@@ -38,6 +55,18 @@ export function knowledgePlaces({ made, firstRow }: Means): Record<string, Place
     ...under(`${change} `, settingPlaces(kbField), changing),
     ...under(`${add} /sources/0`, sourcePlaces(sourceField), (place) => ({ ...place, isAlike: true })),
     ...under(`${addSource} `, sourcePlaces(sourceField), changing),
+    ...under('PATCH /api/knowledge/:kb_id/documents/:document_id ', labelPlaces(documentField), (place) => ({
+      ...place,
+      params: newDocument,
+      isAlike: true,
+    })),
+    'POST /api/knowledge/:kb_id/search /filter/*': {
+      back: null,
+      why: 'a condition',
+      params: newKb,
+      base: { query: 'x' },
+      isAlike: true,
+    },
     'POST /api/knowledge/:kb_id/search /query': { back: null, why: 'a question', params: newKb },
     'POST /api/knowledge/:kb_id/search /mode': { ...word, params: newKb, isAlike: true },
   };
@@ -92,12 +121,36 @@ function sourcePlaces(field: FieldOf): Record<string, Place> {
     ...Object.fromEntries(texts),
     '/type of folder': word,
     '/path of folder': { back: field('path') },
+    ...rulePlaces(field, 'folder'),
     '/type of website': word,
     '/url of website': { back: field('url'), why: address },
     '/include/0 of website': { back: field('include,0') },
     '/exclude/0 of website': { back: field('exclude,0') },
+    ...rulePlaces(field, 'website'),
     '/type of youtube': word,
     '/url of youtube': { back: field('url'), why: address },
     '/language of youtube': { back: field('language'), why: 'a short word' },
+  };
+}
+
+const anyName = 'the name of a field, beside others of the same list';
+
+function rulePlaces(field: FieldOf, type: string): Record<string, Place> {
+  const base = type;
+  return {
+    [`/rules/0/path_prefix of ${base}`]: { back: field('rules,0,path_prefix') },
+    [`/rules/0/allow/0 of ${base}`]: { back: field('rules,0,allow,0') },
+    '/rules/0/metadata/*': { back: null, why: anyName },
+    [`/rules/0/metadata/*= of ${base}`]: { back: null, why: 'a value under any name' },
+    [`/rules/0/metadata/*/0 of ${base}`]: { back: null, why: 'a value under any name' },
+  };
+}
+
+function labelPlaces(column: (path: string) => Place['back']): Record<string, Place> {
+  return {
+    '/allow/0': { back: column('l.allow[1]') },
+    '/metadata/*': { back: null, why: anyName },
+    '/metadata/*=': { back: column("(select e.value #>> '{}' from jsonb_each(l.metadata) e limit 1)") },
+    '/metadata/*/0': { back: column("(select e.value #>> '{0}' from jsonb_each(l.metadata) e limit 1)") },
   };
 }

@@ -291,6 +291,11 @@ async function knowledgeBase(making: Making): Promise<string> {
   const form = new FormData();
   form.set('file', new Blob([`# File of ${canary}\n\nMore about ${canary}.`]), `${canary}.md`);
   await asVictim(making, { path: `/api/knowledge/${victimsKb}/documents`, body: form });
+  await making.database.owner(
+    `insert into knowledge_labels (tenant_id, kb_id, source_id, uri_key, metadata)
+     values ($1, $2, gen_random_uuid(), '\\x00', jsonb_build_object('word', $3::text))`,
+    [making.victim.tenantId, victimsKb, canary],
+  );
   const started = await asVictim(making, { path: `/api/ingestion/jobs/${victimsKb}/start` });
   const jobId = field(started, 'job_id');
   await asVictim(making, { path: `/api/jobs/${jobId}/kickoff?durationMs=60000` });

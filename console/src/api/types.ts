@@ -763,6 +763,10 @@ export interface KnowledgeDocument {
   error_text: string | null;
   /** What was left out or repaired when the document was read */
   notes: string[];
+  /** What the document, its source and the API say of it; for filters */
+  metadata: Record<string, unknown>;
+  /** Groups whose members may see it; null: everybody */
+  allow: string[] | null;
   updated_at: string;
 }
 
@@ -811,6 +815,8 @@ export interface KnowledgeResults {
       document_id: string;
       uri: string;
       title: string;
+      /** What the document, its source and the API say of it; for filters */
+      metadata: Record<string, unknown>;
     };
     heading_path: string[];
     start: number;
@@ -853,6 +859,8 @@ export interface KnowledgeResults {
       }[];
     };
   }[];
+  /** What to know of the results: fields that no document has */
+  notes?: string[];
 }
 
 export interface KnowledgeRun {
@@ -3061,6 +3069,15 @@ export interface Paths {
           type: 'folder';
           /** Relative to the tenant’s folder below KNOWLEDGE_FOLDER_ROOT */
           path: string;
+          /** Metadata and access of the documents, by their paths */
+          rules?: {
+            /** Of the path of a page or file; default: all documents */
+            path_prefix?: string;
+            /** Fields with a text, a number, true, false or a list of those; null hides a field that the document itself has. The field allow is the access list */
+            metadata?: Record<string, string | number | boolean | (string | number | boolean)[] | null>;
+            /** Groups whose members may see the document; ["*"]: everybody, []: only those who see all documents */
+            allow?: string[];
+          }[];
         } | {
           type: 'website';
           url: string;
@@ -3072,6 +3089,15 @@ export interface Paths {
           exclude?: string[];
           /** Also read the pages listed in the sitemap */
           sitemap?: boolean;
+          /** Metadata and access of the documents, by their paths */
+          rules?: {
+            /** Of the path of a page or file; default: all documents */
+            path_prefix?: string;
+            /** Fields with a text, a number, true, false or a list of those; null hides a field that the document itself has. The field allow is the access list */
+            metadata?: Record<string, string | number | boolean | (string | number | boolean)[] | null>;
+            /** Groups whose members may see the document; ["*"]: everybody, []: only those who see all documents */
+            allow?: string[];
+          }[];
         } | {
           type: 'youtube';
           url: string;
@@ -3170,7 +3196,7 @@ export interface Paths {
     };
   };
   '/api/knowledge/{kb_id}/documents': {
-    /** Add files; a file with a known name replaces the earlier one. Right: `knowledge.ingest`. */
+    /** Add files; a file with a known name replaces the earlier one and keeps its metadata and access. Beside files the form may have the fields `metadata` (JSON: fields with texts, numbers, true, false or lists of those) and `allow` (JSON: a list of groups). Both hold for all files of the form. Right: `knowledge.ingest`. */
     post: {
       path: {
         kb_id: string;
@@ -3195,12 +3221,34 @@ export interface Paths {
         /** next_cursor of the previous page */
         cursor?: string;
         state?: 'indexed' | 'empty' | 'error' | 'gone';
+        /** A filter over the metadata, as JSON; see the field `filter` of a search */
+        filter?: string;
       };
       body: undefined;
       reply: {
         data: KnowledgeDocument[];
         has_more: boolean;
         next_cursor: string | null;
+        /** Fields of the filter that no document has */
+        notes?: string[];
+      };
+    };
+    /** Delete the files whose documents match a filter, at most 500 at a time, while no run is active. Right: `knowledge.ingest`. */
+    delete: {
+      path: {
+        kb_id: string;
+      };
+      query: {
+        /** Needed */
+        filter?: string;
+      };
+      body: undefined;
+      reply: {
+        deleted: number;
+        /** Matching documents of other sources: the next run would bring them back */
+        kept: number;
+        /** More files match; repeat the request */
+        has_more: boolean;
       };
     };
   };
@@ -3213,6 +3261,21 @@ export interface Paths {
       };
       query: undefined;
       body: undefined;
+      reply: KnowledgeDocument;
+    };
+    /** Change metadata and access of a document; both hold at once and through later runs. Right: `knowledge.ingest`. */
+    patch: {
+      path: {
+        kb_id: string;
+        document_id: string;
+      };
+      query: undefined;
+      body: {
+        /** Fields with a text, a number, true, false or a list of those; null hides a field that the document itself has. The field allow is the access list */
+        metadata?: Record<string, string | number | boolean | (string | number | boolean)[] | null>;
+        /** Groups whose members may see the document; ["*"]: everybody, []: only those who see all documents */
+        allow?: string[];
+      };
       reply: KnowledgeDocument;
     };
     /** Delete a file and its indexed document while no run is active; also accepts a file_id. Right: `knowledge.ingest`. */
@@ -3291,6 +3354,8 @@ export interface Paths {
         query: string;
         limit?: number;
         mode?: 'vector' | 'text' | 'hybrid';
+        /** Only documents whose metadata match: {field: value | [values] | {eq, in, gt, gte, lt, lte, exists}}. Several fields must all match; combine filters with $and, $or (lists) and $not */
+        filter?: Record<string, unknown>;
         /** Adds to each result how its score came about */
         explain?: boolean;
       };
@@ -3320,6 +3385,15 @@ export interface Paths {
         type: 'folder';
         /** Relative to the tenant’s folder below KNOWLEDGE_FOLDER_ROOT */
         path: string;
+        /** Metadata and access of the documents, by their paths */
+        rules?: {
+          /** Of the path of a page or file; default: all documents */
+          path_prefix?: string;
+          /** Fields with a text, a number, true, false or a list of those; null hides a field that the document itself has. The field allow is the access list */
+          metadata?: Record<string, string | number | boolean | (string | number | boolean)[] | null>;
+          /** Groups whose members may see the document; ["*"]: everybody, []: only those who see all documents */
+          allow?: string[];
+        }[];
       } | {
         type: 'website';
         url: string;
@@ -3331,6 +3405,15 @@ export interface Paths {
         exclude?: string[];
         /** Also read the pages listed in the sitemap */
         sitemap?: boolean;
+        /** Metadata and access of the documents, by their paths */
+        rules?: {
+          /** Of the path of a page or file; default: all documents */
+          path_prefix?: string;
+          /** Fields with a text, a number, true, false or a list of those; null hides a field that the document itself has. The field allow is the access list */
+          metadata?: Record<string, string | number | boolean | (string | number | boolean)[] | null>;
+          /** Groups whose members may see the document; ["*"]: everybody, []: only those who see all documents */
+          allow?: string[];
+        }[];
       } | {
         type: 'youtube';
         url: string;

@@ -12,6 +12,7 @@ interface TokenOptions {
   role: Role;
   sub: string;
   ttl: number;
+  group?: string[];
 }
 
 export function addTokenCommand(program: Command): void {
@@ -21,6 +22,7 @@ export function addTokenCommand(program: Command): void {
     .requiredOption('--tenant <id>', 'the tenant; it is created on first use', parseTenant)
     .addOption(new Option('--role <role>', 'what the token may do').choices(roles).makeOptionMandatory())
     .option('--sub <user>', 'the user', parseUser, 'cli')
+    .option('--group <groups...>', 'groups of the user, for documents that only some groups may see')
     .option('--ttl <duration>', 'how long it is valid: 90s, 15m, 12h or 30d', parseDurationSeconds, 86_400);
   addSettingFlags(token, ['dataDir']).action(async (options: TokenOptions, command: Command) => {
     const { config } = await loadCommandConfig(command);
@@ -38,6 +40,7 @@ export function addTokenCommand(program: Command): void {
         userId: options.sub,
         role: options.role,
         lifetimeSeconds: options.ttl,
+        ...(options.group ? { groups: options.group } : {}),
       }),
     );
   });

@@ -58,8 +58,16 @@ export const knowledgeErrors = defineErrors({
   ),
   knowledge_form_invalid: invalid(
     'The form cannot be read',
-    'Send multipart/form-data with files and no other fields. Nothing was stored.',
+    'Send multipart/form-data with files, and if needed the fields metadata and allow. Nothing was stored.',
     400,
+  ),
+  knowledge_filter_refused: invalid(
+    'The filter is not valid',
+    'Send an object of fields, such as {"team": "sales", "year": {"gte": 2024}}. The message says what is wrong.',
+  ),
+  knowledge_filter_field_unknown: invalid(
+    'No document has a field of the filter',
+    'Check the name of the field. Nothing was deleted.',
   ),
   search_query_refused: invalid(
     'The search query is not valid',

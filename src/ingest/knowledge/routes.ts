@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
-import type { Principal } from '../../kernel/tenancy/types.ts';
+import { type Principal, viewOf } from '../../kernel/tenancy/types.ts';
 import { changeFields, kbKeyOf, kbParams, knowledgeFields } from './bases/form.ts';
 import { removeKb } from './bases/kb-removal.ts';
 import { sourceRoutes } from './bases/source-routes.ts';
@@ -104,7 +104,12 @@ type Viewing = Pick<KnowledgeServiceDeps, 'secrets'>;
 async function renderWhole(deps: Pick<RouteDeps, 'db'> & Viewing, kb: KnowledgeBase, person: Principal) {
   const runs = await findLastRuns(deps, kb.tenantId, [kb]);
   const sees = await deps.secrets.visibleTo(person);
-  return renderKnowledgeBase(kb, sees, runs.get(kb.kbId), await countContents(deps, kb));
+  return renderKnowledgeBase(
+    kb,
+    sees,
+    runs.get(kb.kbId),
+    await countContents(deps, { ...kb, ...viewOf(person) }),
+  );
 }
 
 function installChanges(app: RouteApp, deps: KnowledgeServiceDeps): void {

@@ -157,6 +157,16 @@ export function findSource(tx: Tx, { tenantId, kbId, sourceId }: SourceKey): Pro
        and s.source_id = ${sourceId}`);
 }
 
+/** The source of the files that were added. */
+export function findFilesSource(tx: Tx, { tenantId, kbId }: KbKey): Promise<SourceKey | null> {
+  return tx.find<SourceKey>(sql`
+    select s.tenant_id as "tenantId", s.kb_id as "kbId", s.source_id as "sourceId"
+      from knowledge_sources s
+     where s.tenant_id = ${tenantId}
+       and s.kb_id = ${kbId}
+       and s.type = 'files'`);
+}
+
 /** When the knowledge base was created, and whether it has its source for references. */
 export function findIntake(
   tx: Tx,
@@ -196,17 +206,17 @@ export async function putFile(
   tx: Tx,
   file: Omit<KnowledgeFile, 'createdAt'>,
 ): Promise<{ replaced: string | null }> {
-  const row = await tx.find<{ fileId: string }>(sql`
+  const row = await tx.find<{ fileId: string; allow: string[] | null }>(sql`
     delete from knowledge_files
      where tenant_id = ${file.tenantId}
        and kb_id = ${file.kbId}
        and name = ${file.name}
-    returning file_id as "fileId"`);
+    returning file_id as "fileId", allow`);
   await tx.run(sql`
     insert into knowledge_files (
-      tenant_id, kb_id, file_id, name, media_type, size_bytes, sha256, origin, created_by)
+      tenant_id, kb_id, file_id, name, media_type, size_bytes, sha256, origin, allow, created_by)
     values (${file.tenantId}, ${file.kbId}, ${file.fileId}, ${file.name}, ${file.mediaType}, ${file.sizeBytes},
-            ${file.sha256}, ${file.origin}, ${file.createdBy})`);
+            ${file.sha256}, ${file.origin}, ${row?.allow ?? null}::text[], ${file.createdBy})`);
   return { replaced: row?.fileId ?? null };
 }
 

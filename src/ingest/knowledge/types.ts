@@ -1,6 +1,7 @@
 import type { FileRecord } from '../../kernel/files/types.ts';
 import type { ChunkerSettings } from './chunkers/chunker.ts';
 import type { EmbedderSettings } from './embedders/embedder.ts';
+import type { Labels } from './labels/types.ts';
 
 export const pipelineName = 'knowledge';
 
@@ -116,7 +117,7 @@ export interface DocumentKey extends KbKey {
   documentId: string;
 }
 
-export interface KnowledgeDocument extends GenerationKey, DocumentKey {
+export interface KnowledgeDocument extends GenerationKey, DocumentKey, Labels {
   sourceId: string;
   uri: string;
   title: string;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { shownAs, timestamp } from '../../kernel/http/replies.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import type { SeesName } from '../../kernel/secrets/types.ts';
+import type { TenantView } from '../../lib/postgres/db.ts';
 import { toSnakeCase } from '../../lib/snake-case.ts';
 import type { LastRun } from './bases/overview-store.ts';
 import type { EmbedderSettings } from './embedders/embedder.ts';
@@ -94,6 +95,12 @@ export function renderSource(source: KnowledgeSource): z.output<typeof knowledge
   return shownAs(knowledgeSourceReply, source);
 }
 
+/** Rules say who may see what, and the text of a source may be one that the caller may not see. */
+export function renderSourceFor({ groups }: TenantView, source: KnowledgeSource) {
+  const isHidden = groups !== undefined && source.settings.rules !== undefined;
+  return renderSource(isHidden ? { ...source, settings: {} } : source);
+}
+
 export const knowledgeFileReply = z
   .object({
     file_id: z.uuid(),
@@ -112,6 +119,10 @@ export function renderFile(file: KnowledgeFile): z.output<typeof knowledgeFileRe
   return { ...shownAs(knowledgeFileReply, file), uri: uriOfFile(file.name) };
 }
 
+const metadataReply = z
+  .record(z.string(), z.unknown())
+  .describe('What the document, its source and the API say of it; for filters');
+
 export const knowledgeDocumentReply = z
   .object({
     document_id: z.uuid(),
@@ -126,6 +137,8 @@ export const knowledgeDocumentReply = z
     error_code: z.string().nullable(),
     error_text: z.string().nullable(),
     notes: z.array(z.string()).describe('What was left out or repaired when the document was read'),
+    metadata: metadataReply,
+    allow: z.array(z.string()).nullable().describe('Groups whose members may see it; null: everybody'),
     updated_at: timestamp,
   })
   .meta({ id: 'KnowledgeDocument' });
@@ -203,6 +216,7 @@ const foundPlace = z.object({
 });
 
 const found = foundPlace.extend({
+  document: foundPlace.shape.document.extend({ metadata: metadataReply }),
   text: z.string(),
   score: z.number(),
   also_in: z
@@ -231,7 +245,15 @@ const found = foundPlace.extend({
     .describe('How the score came about; only if the request has `explain`'),
 });
 
-export const searchReply = z.object({ results: z.array(found) }).meta({ id: 'KnowledgeResults' });
+export const searchReply = z
+  .object({
+    results: z.array(found),
+    notes: z
+      .array(z.string())
+      .optional()
+      .describe('What to know of the results: fields that no document has'),
+  })
+  .meta({ id: 'KnowledgeResults' });
 
 export const planReply = z
   .object({

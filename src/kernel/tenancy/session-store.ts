@@ -7,6 +7,8 @@ export interface SessionSubject {
   tenantId: string;
   userId: string;
   role: Role;
+  /** Of the token that it was started with. */
+  groups?: readonly string[] | undefined;
 }
 
 export async function insertLoginLink(
@@ -38,13 +40,15 @@ export async function insertSession(
   session: SessionSubject & { issuedAt: Date | null; sessionHash: Buffer; lifetimeSeconds: number },
 ): Promise<void> {
   await tx.run(sql`
-    insert into sessions (tenant_id, session_hash, user_id, role, role_issued_at, expires_at)
+    insert into sessions (tenant_id, session_hash, user_id, role, groups, role_issued_at, expires_at)
     values (${session.tenantId}, ${session.sessionHash}, ${session.userId}, ${session.role},
+            ${session.groups ?? []}::text[],
             coalesce(${session.issuedAt}::timestamptz, clock_timestamp()),
             clock_timestamp() + make_interval(secs => ${session.lifetimeSeconds}))`);
 }
 
 export interface FoundSession extends SessionSubject {
+  groups: string[];
   userDisabledAt: Date | null;
 }
 
@@ -59,6 +63,7 @@ export function findSession(tx: Tx, sessionHash: Buffer): Promise<FoundSession |
              then u.role
              else s.role
            end as role,
+           s.groups,
            u.disabled_at as "userDisabledAt"
       from sessions s
       left join users u on u.tenant_id = s.tenant_id and u.user_id = s.user_id

@@ -33,14 +33,14 @@ export async function createLoginLink(db: Database, subject: SessionSubject): Pr
 /** Starts a session for a user who is authenticated already. Returns the value of the session cookie. */
 export async function startSessionFor(
   db: Database,
-  { tenantId, userId, role, issuedAtMs }: SessionSubject & Pick<Principal, 'issuedAtMs'>,
+  { tenantId, userId, role, groups, issuedAtMs }: SessionSubject & Pick<Principal, 'issuedAtMs'>,
   lifetimeSeconds: number,
 ): Promise<string> {
   const session = newSecret();
   const issuedAt = issuedAtMs === undefined ? null : new Date(issuedAtMs);
   await db.kernel(async (tx) => {
     const sessionHash = hashOf(session);
-    await insertSession(tx, { tenantId, userId, role, issuedAt, sessionHash, lifetimeSeconds });
+    await insertSession(tx, { tenantId, userId, role, groups, issuedAt, sessionHash, lifetimeSeconds });
     await deleteEnded(tx, endedBatch);
   });
   return session;
@@ -77,9 +77,9 @@ export async function findSessionPrincipal(db: Database, session: string): Promi
       })
     : null;
   if (!found) throw tenancyErrors.raise.invalid_session('The session is unknown or has ended');
-  const { userDisabledAt, ...subject } = found;
+  const { userDisabledAt, groups, ...subject } = found;
   if (userDisabledAt !== null) throw userDisabled(subject.userId, userDisabledAt);
-  return { ...subject, via: 'session' };
+  return { ...subject, ...(groups.length > 0 ? { groups } : {}), via: 'session' };
 }
 
 /** A session that was started with an API key ends with the key. */

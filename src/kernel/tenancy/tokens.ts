@@ -97,6 +97,7 @@ export interface MintOptions {
   lifetimeSeconds: number;
   name?: string;
   email?: string;
+  groups?: readonly string[];
 }
 
 /** A token signed with the secret, for the command line and tests. */
@@ -108,6 +109,7 @@ export async function mintToken(
   const claims: JWTPayload = { tenant_id: options.tenantId, role: options.role };
   if (options.name !== undefined) claims.name = options.name;
   if (options.email !== undefined) claims.email = options.email;
+  if (options.groups !== undefined) claims.groups = options.groups;
   return new SignJWT(claims)
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
     .setSubject(options.userId)
@@ -145,6 +147,8 @@ function principalOf(claims: JWTPayload): Principal {
   const email = describingClaim(claims, 'email');
   if (name !== undefined) principal.name = name;
   if (email !== undefined) principal.email = email;
+  const groups = groupsOf(claims);
+  if (groups.length > 0) principal.groups = groups;
   return principal;
 }
 
@@ -174,6 +178,16 @@ function idClaim(claims: JWTPayload, claim: string): string {
 function describingClaim(claims: JWTPayload, claim: string): string | undefined {
   const value = claims[claim];
   return typeof value === 'string' && isUsableId(value) ? value : undefined;
+}
+
+const maxGroups = 1_000;
+
+/** Unusable ones are left out: that shows less, never more. */
+function groupsOf({ groups }: JWTPayload): string[] {
+  if (!Array.isArray(groups)) return [];
+  return groups
+    .filter((group): group is string => typeof group === 'string' && isUsableId(group))
+    .slice(0, maxGroups);
 }
 
 /** Quotes neither the token nor the library's message, which may quote what the caller sent. */

@@ -16,6 +16,8 @@ export interface Principal {
   via: 'token' | 'api_key' | 'session';
   name?: string;
   email?: string;
+  /** The token's groups: documents that name groups are shown to their members. */
+  groups?: readonly string[];
   /** When the role was issued, for principals that come with a token. A newer role wins over it. */
   issuedAtMs?: number;
 }
@@ -105,6 +107,17 @@ export function isPlainId(text: string): boolean {
 export const plainIdRule =
   `1 to ${idMaxLength} characters without control, format or bidi characters, without spaces at its ends and in ` +
   'Unicode form NFC';
+
+/**
+ * What a principal may see of its tenant. A document with an access list is shown to a member only if one of their
+ * groups is on it. The other roles see all: they feed or run the tenant, and errors and checkpoints name documents.
+ */
+export function viewOf({ tenantId, role, groups = [] }: Principal): {
+  tenantId: string;
+  groups?: readonly string[];
+} {
+  return role === 'member' ? { tenantId, groups } : { tenantId };
+}
 
 /** The user id that limits what a member sees; undefined for everybody else, who sees the whole tenant. */
 export function ownerFilter(principal: Principal): string | undefined {

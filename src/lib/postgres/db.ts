@@ -21,9 +21,15 @@ export type DatabaseRole =
   | 'sluice_promote'
   | 'sluice_cleanup';
 
-export interface TransactionContext {
+/** A tenant, as somebody may see it. */
+export interface TenantView {
+  tenantId: string;
+  /** Documents that name groups are shown only to these; absent: all documents are shown. */
+  groups?: readonly string[] | undefined;
+}
+
+export interface TransactionContext extends Partial<TenantView> {
   role: DatabaseRole;
-  tenantId?: string;
   /** Whose turn it takes when all connections are in use; by default the tenant's. */
   turn?: string;
   isReadOnly?: boolean;
@@ -97,8 +103,8 @@ export class Database {
     this.#signer = new TenantSigner(() => this.#readSigningKey());
   }
 
-  tenant<T>(tenantId: string, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.transaction({ role: 'sluice_tenant', tenantId }, work);
+  tenant<T>(tenant: string | TenantView, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.transaction({ role: 'sluice_tenant', ...viewOf(tenant) }, work);
   }
 
   kernel<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -106,8 +112,8 @@ export class Database {
   }
 
   /** A transaction that PostgreSQL keeps from writing: the only kind that a route may open. */
-  read<T>(tenantId: string, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.transaction({ role: 'sluice_tenant', tenantId, isReadOnly: true }, work);
+  read<T>(tenant: string | TenantView, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.transaction({ role: 'sluice_tenant', ...viewOf(tenant), isReadOnly: true }, work);
   }
 
   /** The same over all tenants, for what only the kernel's role may see. */
@@ -253,12 +259,13 @@ export class Database {
     return row.key;
   }
 
-  async #contextStatement({ role, tenantId = '', settings }: TransactionContext): Promise<Sql> {
+  async #contextStatement({ role, tenantId = '', groups, settings }: TransactionContext): Promise<Sql> {
     const signature = tenantId === '' ? '' : await this.#signer.sign(tenantId);
     return settingStatement({
       role,
       'app.tenant_id': tenantId,
       'app.tenant_signature': signature,
+      'app.groups': groups === undefined ? '' : JSON.stringify(groups),
       ...this.#settings,
       ...settings,
     });
@@ -285,6 +292,13 @@ export class Database {
       }
     }
   }
+}
+
+/** Nothing else of an object that has these fields belongs to the transaction. */
+function viewOf(tenant: string | TenantView): TenantView {
+  return typeof tenant === 'string'
+    ? { tenantId: tenant }
+    : { tenantId: tenant.tenantId, groups: tenant.groups };
 }
 
 const begin = trustedSql('begin');

@@ -45,6 +45,7 @@ export interface TestClaims {
   lifetimeSeconds?: number;
   name?: string;
   email?: string;
+  groups?: string[];
 }
 
 export interface TestServerOptions {

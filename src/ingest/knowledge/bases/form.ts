@@ -2,7 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { principalOf } from '../../../kernel/http/route.ts';
 import { storedText } from '../../../kernel/http/stored-text.ts';
-import { isUsableId } from '../../../kernel/tenancy/types.ts';
+import { isUsableId, viewOf } from '../../../kernel/tenancy/types.ts';
+import type { TenantView } from '../../../lib/postgres/db.ts';
 import type { ChunkContext, ChunkerSettings } from '../chunkers/chunker.ts';
 import type { EmbedderSettings } from '../embedders/embedder.ts';
 import { localModelNames } from '../embedders/local-models.ts';
@@ -163,6 +164,7 @@ function contextOf(
 /** The path of everything that belongs to a knowledge base. */
 export const kbParams = z.strictObject({ kb_id: knowledgeFormParts.id });
 
-export function kbKeyOf(request: FastifyRequest & { params: { kb_id: string } }): KbKey {
-  return { tenantId: principalOf(request).tenantId, kbId: request.params.kb_id };
+/** With what the caller may see of it. */
+export function kbKeyOf(request: FastifyRequest & { params: { kb_id: string } }): KbKey & TenantView {
+  return { ...viewOf(principalOf(request)), kbId: request.params.kb_id };
 }

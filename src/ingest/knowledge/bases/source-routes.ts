@@ -4,7 +4,7 @@ import type { RouteApp, RouteDeps, RouteModule } from '../../../kernel/http/rout
 import { addSource, getKbIn, getSource, type KnowledgeServiceDeps, removeSource } from '../service.ts';
 import { sourceForm } from '../sources/source-form.ts';
 import type { KnowledgeSource } from '../types.ts';
-import { knowledgeSourceReply, renderSource } from '../views.ts';
+import { knowledgeSourceReply, renderSource, renderSourceFor } from '../views.ts';
 import { kbKeyOf, kbParams } from './form.ts';
 import { listSourceHeads } from './overview-store.ts';
 
@@ -63,7 +63,8 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
         return listSourceHeads(tx, { ...key, ...page });
       });
       const { limit } = request.query;
-      return pageOf(rows, { limit, list, cursors, key: (row) => row.sourceId, render: renderSource });
+      const render = (source: KnowledgeSource) => renderSourceFor(key, source);
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.sourceId, render });
     },
   });
   app.route({
@@ -76,8 +77,10 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
       params,
       response: { 200: knowledgeSourceReply, ...problems(404) },
     },
-    handler: async (request) =>
-      renderSource(await getSource({ db }, { ...kbKeyOf(request), sourceId: request.params.source_id })),
+    handler: async (request) => {
+      const key = { ...kbKeyOf(request), sourceId: request.params.source_id };
+      return renderSourceFor(key, await getSource({ db }, key));
+    },
   });
 }
 

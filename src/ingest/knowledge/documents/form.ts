@@ -1,10 +1,19 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { forgetUnlessCommitted } from '../../../kernel/files/service.ts';
 import type { Files, StoredContent } from '../../../kernel/files/types.ts';
 import { dropRest, type FormFile, FormReader, quoted } from '../../../kernel/http/multipart.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import { knowledgeErrors } from '../errors.ts';
+import { allowForm, labelsOfForm, metadataForm } from '../labels/form.ts';
+import type { Labels } from '../labels/types.ts';
+
+export interface ReceivedForm {
+  files: ReceivedFile[];
+  /** What the form says of its files. */
+  labels: Labels;
+}
 
 export interface ReceivedFile {
   name: string;
@@ -27,17 +36,17 @@ const maxNameBytes = 1_000;
 export async function receiveDocuments(
   deps: DocumentFormDeps,
   request: FastifyRequest,
-): Promise<ReceivedFile[]> {
+): Promise<ReceivedForm> {
   const received = new Map<string, ReceivedFile>();
   try {
     const form = new FormReader(request, {
-      fields: [],
+      fields: ['metadata', 'allow'],
       maxFieldBytes: 64 * 1024,
       maxFiles: maxFilesPerForm,
       filePart: null,
       // Files of one folder may have the same name in different places.
       keepsPaths: true,
-      allowed: 'files',
+      allowed: 'files, metadata and allow',
       errors: { invalid: knowledgeErrors.raise.knowledge_form_invalid },
     });
     for (let file = await form.nextFile(); file !== null; file = await form.nextFile()) {
@@ -47,12 +56,25 @@ export async function receiveDocuments(
       received.set(name, { name, mediaType: mediaTypeOf(file), stored });
     }
     if (received.size === 0) throw knowledgeErrors.raise.knowledge_file_missing('The form has no file');
-    return [...received.values()];
+    return { files: [...received.values()], labels: labelsIn(form) };
   } catch (error) {
     dropRest(request);
     await forgetFiles(deps, [...received.values()], error);
     throw error;
   }
+}
+
+const labelFields = z.object({ metadata: metadataForm.optional(), allow: allowForm.optional() });
+
+function labelsIn(form: FormReader): Labels {
+  const read = labelFields.safeParse({ metadata: form.json('metadata'), allow: form.json('allow') });
+  if (read.success) return labelsOfForm(read.data);
+  const [issue] = read.error.issues;
+  const name = issue?.path.join('/') ?? 'metadata';
+  throw form.refuse(`The field ${quoted(name)} is not valid: ${issue?.message}`, {
+    name,
+    message: issue?.message ?? 'is not valid',
+  });
 }
 
 /** Takes the bytes away, unless the row that names them may be there. */

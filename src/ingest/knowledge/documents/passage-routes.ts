@@ -45,7 +45,7 @@ export const passageRoutes: RouteModule = (app, { db, cursors }) => {
       const { limit: shown, around } = request.query;
       const { after, limit } = pageRequest(request.query, { list, cursors });
       await getDocument({ db }, key);
-      const rows = await db.read(key.tenantId, async (tx) => {
+      const rows = await db.read(key, async (tx) => {
         const startsAt = around === undefined ? 0 : await findOrdinalAt(tx, { ...key, startAt: around });
         const fromOrdinal = after === null ? Math.max(0, startsAt - leadIn) : Number(after) + 1;
         return listPassages(tx, { ...key, fromOrdinal, limit });

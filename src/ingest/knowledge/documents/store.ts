@@ -7,13 +7,15 @@ const documentColumns = trustedSql(`
   d.tenant_id as "tenantId", d.kb_id as "kbId", d.generation, d.document_id as "documentId",
   d.source_id as "sourceId", d.uri, d.title, d.media_type as "mediaType", d.state, d.content_hash as "contentHash",
   d.etag, d.last_modified as "lastModified", d.chunk_count as "chunkCount", d.error_code as "errorCode",
-  d.error_text as "errorText", d.notes, d.updated_at as "updatedAt"`);
+  d.error_text as "errorText", d.notes, d.metadata, d.allow, d.updated_at as "updatedAt"`);
 
 export function listDocuments(
   tx: Tx,
   filter: KbKey & {
     generation: number;
     state?: DocumentState | undefined;
+    /** A path over the metadata; null: all documents. */
+    filter: string | null;
     after: string | null;
     limit: number;
   },
@@ -25,6 +27,11 @@ export function listDocuments(
        and d.kb_id = ${filter.kbId}
        and d.generation = ${filter.generation}
        and (${filter.state ?? null}::text is null or d.state = ${filter.state ?? null})
+       and (${filter.filter}::jsonpath is null
+            or d.document_id in (
+              select m.document_id
+                from matching_documents(
+                       ${filter.tenantId}, ${filter.kbId}, ${filter.generation}, ${filter.filter}::jsonpath) m))
        and (${filter.after}::uuid is null or d.document_id > ${filter.after}::uuid)
      order by d.document_id
      limit ${filter.limit}`);
@@ -40,6 +47,52 @@ export function findDocument(
      where d.tenant_id = ${tenantId}
        and d.kb_id = ${kbId}
        and d.document_id = ${documentId}`);
+}
+
+interface Matching extends GenerationKey {
+  filter: string;
+}
+
+/** The URIs of matching documents that were made from added files. */
+export function listMatchingFiles(
+  tx: Tx,
+  { tenantId, kbId, generation, filter, limit }: Matching & { limit: number },
+): Promise<{ uri: string }[]> {
+  return tx.rows(sql`
+    select d.uri
+      from matching_documents(${tenantId}, ${kbId}, ${generation}, ${filter}::jsonpath) m
+      join knowledge_documents d
+        on d.tenant_id = ${tenantId}
+       and d.kb_id = ${kbId}
+       and d.document_id = m.document_id
+      join knowledge_sources s
+        on s.tenant_id = d.tenant_id
+       and s.kb_id = d.kb_id
+       and s.source_id = d.source_id
+     where s.type = 'files'
+     order by d.uri
+     limit ${limit}`);
+}
+
+export async function countMatchingOthers(
+  tx: Tx,
+  { tenantId, kbId, generation, filter }: Matching,
+): Promise<number> {
+  const row = await tx.find<{ count: number }>(sql`
+    select count(*) as count
+      from matching_documents(${tenantId}, ${kbId}, ${generation}, ${filter}::jsonpath) m
+      join knowledge_documents d
+        on d.tenant_id = ${tenantId}
+       and d.kb_id = ${kbId}
+       and d.document_id = m.document_id
+     where not exists (
+       select
+         from knowledge_sources s
+        where s.tenant_id = d.tenant_id
+          and s.kb_id = d.kb_id
+          and s.source_id = d.source_id
+          and s.type = 'files')`);
+  return row?.count ?? 0;
 }
 
 export function countDocuments(

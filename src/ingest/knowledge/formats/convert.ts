@@ -14,7 +14,7 @@ export interface ConvertInput {
 export async function convertDocument(input: ConvertInput, options: ConvertOptions): Promise<ReadResult> {
   const fallback = titleOfName(input.name);
   try {
-    const { title, text, notes } = await readKind(input, options);
+    const { title, text, notes, metadata = {} } = await readKind(input, options);
     const safe = storableText(text, notes);
     if (safe.length > options.limits.maxTextUnits) {
       throw documentErrors.raise.document_too_large(
@@ -23,7 +23,15 @@ export async function convertDocument(input: ConvertInput, options: ConvertOptio
     }
     const named = storableTitle(title ?? '') || fallback;
     if (!hasWords(safe)) return { kind: 'empty', title: named, reason: 'The document has no text.' };
-    return { kind: 'text', title: named, text: safe, mediaType: mediaTypeOf(input.kind), notes };
+    const mediaType = mediaTypeOf(input.kind);
+    return {
+      kind: 'text',
+      title: named,
+      text: safe,
+      mediaType,
+      notes,
+      metadata: { format: input.kind, ...metadata },
+    };
   } catch (error) {
     return unreadable(error, fallback);
   }

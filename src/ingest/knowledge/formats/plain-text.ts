@@ -1,11 +1,15 @@
 import { decodeText } from './decode-text.ts';
+import { readFrontMatter } from './front-matter.ts';
 import type { Converted, ConvertOptions } from './types.ts';
 
 /** The title comes from the front matter or from the first heading of level 1. */
 export function readMarkdown(bytes: Buffer, { charset }: ConvertOptions): Converted {
   const notes: string[] = [];
   const text = decodeText(bytes, { declared: charset, notes });
-  return { title: titleOfMarkdown(text), text, notes };
+  const front = readFrontMatter(text);
+  const { title, ...metadata } = front?.fields ?? {};
+  const named = typeof title === 'string' || typeof title === 'number' ? String(title).trim() : '';
+  return { title: named || firstHeading(startOf(text, front?.units ?? 0)), text, notes, metadata };
 }
 
 export function readPlainText(bytes: Buffer, { charset }: ConvertOptions): Converted {
@@ -16,13 +20,8 @@ export function readPlainText(bytes: Buffer, { charset }: ConvertOptions): Conve
 /** Titles are at the top; the rest is not searched. */
 const searchedUnits = 16 * 1024;
 
-function titleOfMarkdown(text: string): string | null {
-  const start = text.slice(0, searchedUnits).replace(/\r\n?/g, '\n');
-  const front = /^---[ \t]*\n([\s\S]*?)\n---[ \t]*(?:\n|$)/.exec(start);
-  const named = front === null ? null : /^title:[ \t]*(.+)$/im.exec(front[1] ?? '');
-  if (named !== null) return (named[1] ?? '').trim().replace(/^(["'])(.*)\1$/, '$2');
-  const body = front === null ? start : start.slice(front[0].length);
-  return firstHeading(body);
+function startOf(text: string, from: number): string {
+  return text.slice(from, from + searchedUnits).replace(/\r\n?/g, '\n');
 }
 
 function firstHeading(body: string): string | null {

@@ -21,6 +21,7 @@ describe('Markdown and plain text', () => {
       text,
       mediaType: 'text/markdown',
       notes: [],
+      metadata: { format: 'markdown' },
     });
     expect((await textOf('---\ntitle: "Of locks"\n---\n# Other\n\ntext', 'a.md')).title).toBe('Of locks');
     expect((await textOf('Setext\n======\ntext', 'a.md')).title).toBe('Setext');

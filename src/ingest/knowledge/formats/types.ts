@@ -20,6 +20,8 @@ export interface DocumentText {
   mediaType: string;
   /** What was left out or repaired, in sentences. */
   notes: string[];
+  /** What the document says of itself, as it says it. */
+  metadata: Record<string, unknown>;
 }
 
 /** Nothing to index; not an error. */
@@ -75,6 +77,8 @@ export interface Converted {
   title: string | null;
   text: string;
   notes: string[];
+  /** What the document says of itself: front matter, properties. */
+  metadata?: Record<string, unknown>;
 }
 
 export interface ConvertOptions {

@@ -71,8 +71,18 @@ const settled = uris.map((uri) => ({
   errorCode: null,
   errorText: null,
   notes: [],
+  ownMetadata: {},
+  ownAllow: null,
 }));
-const failed = uris.map((uri) => ({ documentId: newId(), uri, title: 'T', errorCode: 'c', errorText: 't' }));
+const failed = uris.map((uri) => ({
+  documentId: newId(),
+  uri,
+  title: 'T',
+  errorCode: 'c',
+  errorText: 't',
+  ownMetadata: {},
+  ownAllow: null,
+}));
 const made = () =>
   hashes().map((contentHash) => ({ contentHash, text: 'New', tokens: 1, vector: Buffer.from([0]) }));
 const links = () =>

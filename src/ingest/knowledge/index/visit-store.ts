@@ -1,5 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
+import type { Labels, Metadata } from '../labels/types.ts';
 import type { DocumentKey, DocumentState, GenerationKey, KbKey, KnowledgeDocument } from '../types.ts';
 
 /** What runs do to documents. The generation must be locked for all of it. */
@@ -86,9 +87,18 @@ export async function countKnown(
 const before = trustedSql(`
   jsonb_build_object('title', d.title, 'media_type', d.media_type, 'state', d.state, 'content_hash', d.content_hash,
     'etag', d.etag, 'last_modified', d.last_modified, 'revision', d.revision, 'chunk_count', d.chunk_count,
-    'error_code', d.error_code, 'error_text', d.error_text, 'notes', d.notes, 'last_job', d.last_job)`);
+    'error_code', d.error_code, 'error_text', d.error_text, 'notes', d.notes, 'last_job', d.last_job,
+    'own_metadata', d.own_metadata, 'own_allow', to_jsonb(d.own_allow))`);
 
-export interface IndexedDocument extends Omit<KnowledgeDocument, keyof VisitKey | 'updatedAt'> {
+/** What a document and its source say of it. */
+export interface OwnLabels {
+  ownMetadata: Metadata;
+  ownAllow: string[] | null;
+}
+
+export interface IndexedDocument
+  extends Omit<KnowledgeDocument, keyof VisitKey | keyof Labels | 'updatedAt'>,
+    OwnLabels {
   state: Exclude<DocumentState, 'gone'>;
   revision: number;
 }
@@ -102,14 +112,15 @@ export function saveDocuments(
   return tx.rows(sql`
     insert into knowledge_documents as d (
       tenant_id, kb_id, document_id, generation, source_id, uri, uri_key, title, media_type, state, content_hash, etag,
-      last_modified, revision, chunk_count, error_code, error_text, notes, created_by_job, last_job)
+      last_modified, revision, chunk_count, error_code, error_text, notes, own_metadata, own_allow, created_by_job,
+      last_job)
     select ${tenantId}, ${kbId}, g."documentId", ${generation}, ${sourceId}, g.uri, sha256(convert_to(g.uri, 'UTF8')),
            g.title, g."mediaType", g.state, g."contentHash", g.etag, g."lastModified", g.revision, g."chunkCount",
-           g."errorCode", g."errorText", g.notes, ${jobId}, ${jobId}
+           g."errorCode", g."errorText", g.notes, g."ownMetadata", g."ownAllow", ${jobId}, ${jobId}
       from jsonb_to_recordset(${JSON.stringify(documents)}::jsonb) as g (
              "documentId" uuid, uri text, title text, "mediaType" text, state text, "contentHash" text, etag text,
              "lastModified" text, revision bigint, "chunkCount" integer, "errorCode" text, "errorText" text,
-             notes text[])
+             notes text[], "ownMetadata" jsonb, "ownAllow" text[])
     on conflict (tenant_id, source_id, uri_key, generation) do update
        set previous = case when d.last_job = ${jobId} then d.previous else ${before} end,
            title = excluded.title,
@@ -123,13 +134,15 @@ export function saveDocuments(
            error_code = excluded.error_code,
            error_text = excluded.error_text,
            notes = excluded.notes,
+           own_metadata = excluded.own_metadata,
+           own_allow = excluded.own_allow,
            last_job = ${jobId},
            seen_at = clock_timestamp(),
            updated_at = clock_timestamp()
     returning d.uri, d.document_id as "documentId"`);
 }
 
-export interface FailedDocument {
+export interface FailedDocument extends OwnLabels {
   documentId: string;
   uri: string;
   title: string;
@@ -146,11 +159,12 @@ export async function noteFailures(
   await tx.run(sql`
     insert into knowledge_documents as d (
       tenant_id, kb_id, document_id, generation, source_id, uri, uri_key, title, state, error_code, error_text,
-      created_by_job, last_job)
+      own_metadata, own_allow, created_by_job, last_job)
     select ${tenantId}, ${kbId}, g."documentId", ${generation}, ${sourceId}, g.uri, sha256(convert_to(g.uri, 'UTF8')),
-           g.title, 'error', g."errorCode", g."errorText", ${jobId}, ${jobId}
+           g.title, 'error', g."errorCode", g."errorText", g."ownMetadata", g."ownAllow", ${jobId}, ${jobId}
       from jsonb_to_recordset(${JSON.stringify(documents)}::jsonb) as g (
-             "documentId" uuid, uri text, title text, "errorCode" text, "errorText" text)
+             "documentId" uuid, uri text, title text, "errorCode" text, "errorText" text, "ownMetadata" jsonb,
+             "ownAllow" text[])
     on conflict (tenant_id, source_id, uri_key, generation) do update
        set previous = case when d.last_job = ${jobId} then d.previous else ${before} end,
            state = 'error',
@@ -284,6 +298,8 @@ export async function restoreDocuments(tx: Tx, { tenantId, kbId, jobId, limit }:
            error_text = p.error_text,
            -- Versions before this column did not record them.
            notes = coalesce(p.notes, '{}'),
+           own_metadata = coalesce(p.own_metadata, '{}'),
+           own_allow = p.own_allow,
            last_job = p.last_job,
            previous = null,
            updated_at = clock_timestamp()
@@ -292,7 +308,7 @@ export async function restoreDocuments(tx: Tx, { tenantId, kbId, jobId, limit }:
                    lateral jsonb_to_record(t.previous) as w (
                      title text, media_type text, state text, content_hash text, etag text, last_modified text,
                      revision bigint, chunk_count integer, error_code text, error_text text,
-                     notes text[], last_job uuid)
+                     notes text[], last_job uuid, own_metadata jsonb, own_allow text[])
              where t.tenant_id = ${tenantId}
                and t.kb_id = ${kbId}
                and t.previous is not null

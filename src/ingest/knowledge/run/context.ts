@@ -2,7 +2,7 @@ import type { Slice } from '../../../kernel/jobs/types.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Chunk, Chunker } from '../chunkers/chunker.ts';
 import type { Embedder } from '../embedders/embedder.ts';
-import type { IndexedDocument, KnownRow, UnchangedDocument } from '../index/visit-store.ts';
+import type { IndexedDocument, KnownRow, OwnLabels, UnchangedDocument } from '../index/visit-store.ts';
 import type { DocumentBatch, SourceCursor } from '../sources/source.ts';
 import type { GenerationKey, KnowledgeBase, KnowledgeCounters, KnowledgeSource } from '../types.ts';
 import type { RunCheckpoint, RunTarget } from './checkpoint.ts';
@@ -72,8 +72,8 @@ export interface Group {
   batchId: number;
   parts: GroupPart[];
   unchanged: UnchangedDocument[];
-  empty: { uri: string; title: string; reason: string }[];
-  failed: { uri: string; title: string; code: string; message: string }[];
+  empty: ({ uri: string; title: string; reason: string } & OwnLabels)[];
+  failed: ({ uri: string; title: string; code: string; message: string } & OwnLabels)[];
   gone: string[];
   /** The partial document of the checkpoint has changed or is gone: what is committed of it is deleted. */
   discardsPartial: boolean;

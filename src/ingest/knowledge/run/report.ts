@@ -79,6 +79,21 @@ export function reportRun(
   };
 }
 
+/** The state of a run without anything that tells of its documents. */
+export function withoutContents(report: RunReport): RunReport {
+  return {
+    ...report,
+    job: report.job && { ...report.job, errorMessage: null },
+    checkpoint: null,
+    counters: countersOf({ counters: {} }),
+    incomplete: [],
+    docsExpected: 0,
+    docsPerSecond: 0,
+    chunksPerSecond: 0,
+    etaSeconds: null,
+  };
+}
+
 function hasCheckpoint(job: Job | null): boolean {
   return job !== null && Object.keys(job.checkpoint).length > 0;
 }

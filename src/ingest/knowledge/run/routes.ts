@@ -4,6 +4,8 @@ import { problems } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../../kernel/http/route.ts';
 import { cancel, type JobsDeps, pause, resume } from '../../../kernel/jobs/dispatch/service.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
+import { viewOf } from '../../../kernel/tenancy/types.ts';
+import type { TenantView } from '../../../lib/postgres/db.ts';
 import { toSnakeCase } from '../../../lib/snake-case.ts';
 import { kbKeyOf, kbParams, knowledgeFormParts } from '../bases/form.ts';
 import { planReply, renderRun, renderStarted, runReply, startedRunReply } from '../views.ts';
@@ -18,8 +20,8 @@ const tags = ['knowledge'];
 /** A request names a run by its job, or by its knowledge base, whose last run is meant. */
 const params = z.strictObject({ id: knowledgeFormParts.id.describe('A kb_id or a job_id') });
 
-function nameOf(request: FastifyRequest & { params: { id: string } }): RunName {
-  return { tenantId: principalOf(request).tenantId, id: request.params.id };
+function nameOf(request: FastifyRequest & { params: { id: string } }): RunName & TenantView {
+  return { ...viewOf(principalOf(request)), id: request.params.id };
 }
 
 export function runRoutes(deps: RunRouteDeps): RouteModule {

@@ -9,13 +9,14 @@ import {
 import { jobErrors } from '../../../kernel/jobs/errors.ts';
 import { findJob } from '../../../kernel/jobs/store.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
-import type { Database, Tx } from '../../../lib/postgres/db.ts';
+import type { Database, TenantView, Tx } from '../../../lib/postgres/db.ts';
 import { countExpected, type LastRun, listLastRuns, readClock } from '../bases/overview-store.ts';
 import { knowledgeErrors } from '../errors.ts';
+import { hidesFrom } from '../labels/store.ts';
 import { findKb } from '../store.ts';
 import { type KnowledgeBase, pipelineName } from '../types.ts';
 import { checkpointOf } from './checkpoint.ts';
-import { type RunReport, reportRun } from './report.ts';
+import { type RunReport, reportRun, withoutContents } from './report.ts';
 
 /** The id of a job, or of a knowledge base, whose last run is meant. */
 export interface RunName {
@@ -81,14 +82,18 @@ export async function changeRun(
   return getRun(deps, { tenantId: name.tenantId, id: job.jobId });
 }
 
-export function getRun({ db }: { db: Database }, name: RunName): Promise<RunReport> {
+/** Whoever may not see all documents is not told how many there are, nor which is being read. */
+export function getRun({ db }: { db: Database }, name: RunName & TenantView): Promise<RunReport> {
   return db.tenant(name.tenantId, async (tx) => {
     const { kbId, job } = await findNamed(tx, name);
     const now = await readClock(tx);
     // Clients poll this. Counting is skipped if the run knows the number.
     const isCounted = job !== null && checkpointOf(job).docs_expected !== null;
     const known = isCounted ? 0 : await countExpected(tx, { tenantId: name.tenantId, kbId });
-    return reportRun(kbId, job, { now, known });
+    const report = reportRun(kbId, job, { now, known });
+    const { tenantId, groups } = name;
+    const isHidden = groups !== undefined && (await hidesFrom(tx, { tenantId, kbId }, groups));
+    return isHidden ? withoutContents(report) : report;
   });
 }
 

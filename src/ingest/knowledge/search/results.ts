@@ -1,4 +1,5 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
+import type { Metadata } from '../labels/types.ts';
 import type { GenerationKey } from '../types.ts';
 import { type Ranked, wordScore } from './fusion.ts';
 import { parseQuestion } from './question.ts';
@@ -9,7 +10,7 @@ export interface SearchResult {
   text: string;
   /** Higher is better. Scores of one search can be compared, those of different searches cannot. */
   score: number;
-  document: { document_id: string; uri: string; title: string };
+  document: { document_id: string; uri: string; title: string; metadata: Metadata };
   heading_path: string[];
   /** Position in the text of the document; the end is exclusive. */
   start: number;
@@ -37,7 +38,15 @@ export interface Explanation {
 
 export interface Described {
   candidates: readonly Ranked[];
-  search: { query: string; mode: string; limit: number; explain: boolean };
+  search: {
+    query: string;
+    mode: string;
+    limit: number;
+    explain: boolean;
+    filter: { path: string } | null;
+    /** The explanation leaves out how many passages have a word. */
+    hidesCounts: boolean;
+  };
 }
 
 /** In rounds: nearly always the first round has enough chunks of current documents. */
@@ -47,11 +56,12 @@ export async function describe(
   { candidates, search }: Described,
 ): Promise<SearchResult[]> {
   const { limit } = search;
+  const filter = search.filter?.path ?? null;
   const ranked = new Map(candidates.map((candidate) => [candidate.chunkId, candidate]));
   const ids = [...ranked.keys()];
   const found: FoundChunk[] = [];
   for (let from = 0; from < ids.length && found.length < limit; from += limit) {
-    found.push(...(await listFoundChunks(tx, space, ids.slice(from, from + limit))));
+    found.push(...(await listFoundChunks(tx, space, { chunkIds: ids.slice(from, from + limit), filter })));
   }
   const shown = found.slice(0, limit);
   const explanations = search.explain
@@ -60,7 +70,12 @@ export async function describe(
   return shown.map((chunk) => ({
     text: chunk.text,
     score: ranked.get(chunk.chunkId)?.score ?? 0,
-    document: { document_id: chunk.documentId, uri: chunk.uri, title: chunk.title },
+    document: {
+      document_id: chunk.documentId,
+      uri: chunk.uri,
+      title: chunk.title,
+      metadata: chunk.metadata,
+    },
     heading_path: chunk.headingPath,
     start: chunk.startAt,
     end: chunk.endAt,
@@ -79,7 +94,7 @@ async function explain(
   }: { ranked: ReadonlyMap<number, Ranked>; search: Described['search']; chunkIds: readonly number[] },
 ): Promise<Map<number, Explanation>> {
   const question = parseQuestion(search.query);
-  const matches = await listWordMatches(tx, space, { question, chunkIds });
+  const matches = search.hidesCounts ? [] : await listWordMatches(tx, space, { question, chunkIds });
   return new Map(
     chunkIds.map((chunkId) => {
       const own = matches.filter((match) => match.chunkId === chunkId);
@@ -88,7 +103,7 @@ async function explain(
         chunkId,
         {
           similarity: candidate?.similarity ?? null,
-          bm25: own.reduce((sum, { score }) => sum + score, 0),
+          bm25: search.hidesCounts ? (candidate?.words ?? 0) : own.reduce((sum, { score }) => sum + score, 0),
           bm25_of_all_words: candidate?.whole ?? 0,
           words_add: search.mode === 'hybrid' && candidate?.similarity != null ? wordScore(candidate) : null,
           word_count: own[0]?.wordCount ?? null,

@@ -3,6 +3,7 @@ import { clientSignal } from '../../../kernel/http/client-signal.ts';
 import { problems } from '../../../kernel/http/replies.ts';
 import type { RouteModule } from '../../../kernel/http/route.ts';
 import { kbKeyOf, kbParams } from '../bases/form.ts';
+import { filterForm } from '../labels/form.ts';
 import { searchReply } from '../views.ts';
 import { type SearchDeps, searchKnowledge, searchModes } from './search.ts';
 
@@ -20,6 +21,7 @@ export function searchRoutes(deps: SearchDeps): RouteModule {
           query: z.string().min(1),
           limit: z.int().min(1).max(50).default(10),
           mode: z.enum(searchModes).default('hybrid'),
+          filter: filterForm.optional(),
           explain: z.boolean().default(false).describe('Adds to each result how its score came about'),
         }),
         response: { 200: searchReply, ...problems(404, 413, 415, 422) },

@@ -67,7 +67,7 @@ describe('a search', () => {
       {
         text: 'Wash the car weekly.',
         score: expect.closeTo(0.95 / Math.hypot(0.95, 0.3), 4),
-        document: { document_id: documentId, uri: 'file:Cars', title: 'Cars' },
+        document: { document_id: documentId, uri: 'file:Cars', title: 'Cars', metadata: {} },
         heading_path: ['Care', 'Washing'],
         start: 120,
         end: 140,

@@ -1,11 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { TenantSlots } from '../../../kernel/limits/tenant-slots.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
-import type { Tx } from '../../../lib/postgres/db.ts';
+import type { TenantView, Tx } from '../../../lib/postgres/db.ts';
 import type { EmbedderSettings } from '../embedders/embedder.ts';
 import { settingsOfIndex } from '../embedders/local-models.ts';
 import { knowledgeErrors } from '../errors.ts';
 import type { VectorSpace } from '../index/vector/engine.ts';
+import { compileFilter, type DocumentFilter } from '../labels/filter.ts';
+import { findMatchingPassages } from '../labels/store.ts';
+import { unknownFieldNotes } from '../labels/unknown-fields.ts';
 import type { KnowledgeWorkerDeps } from '../run/deps.ts';
 import type { KbKey } from '../types.ts';
 import { listCandidates } from './candidates.ts';
@@ -21,8 +24,10 @@ export interface SearchDeps extends Pick<KnowledgeWorkerDeps, 'db' | 'engine' | 
   turns: TenantSlots;
 }
 
-export interface SearchRequest extends KbKey {
+export interface SearchRequest extends KbKey, TenantView {
   query: string;
+  /** Over the metadata of documents; see `compileFilter`. */
+  filter?: unknown;
   limit?: number;
   mode?: SearchMode;
   /** Adds to each result how its score came about. */
@@ -35,13 +40,12 @@ const maxLimit = 50;
 const searchLimitMs = 30_000;
 
 /** Best results first; empty before the first run has ended. */
-export async function searchKnowledge(
-  deps: SearchDeps,
-  request: SearchRequest,
-): Promise<{ results: SearchResult[] }> {
+export async function searchKnowledge(deps: SearchDeps, request: SearchRequest): Promise<SearchAnswer> {
   const search: Search = {
     tenantId: request.tenantId,
     kbId: request.kbId,
+    groups: request.groups,
+    filter: request.filter === undefined ? null : compileFilter(request.filter),
     query: checkedQuery(request.query),
     limit: Math.min(maxLimit, Math.max(1, request.limit ?? 10)),
     mode: request.mode ?? 'hybrid',
@@ -49,7 +53,7 @@ export async function searchKnowledge(
     signal: AbortSignal.any([request.signal ?? [], AbortSignal.timeout(searchLimitMs)].flat()),
   };
   try {
-    return { results: await searchServingIndex(deps, search) };
+    return await searchServingIndex(deps, search);
   } catch (error) {
     // The reason is the caller’s own when it has gone.
     const isLate = search.signal.aborted && error === search.signal.reason && !isSluiceError(error);
@@ -79,7 +83,15 @@ export function createSearchTurns(): TenantSlots {
   });
 }
 
-type Search = Required<SearchRequest>;
+export interface SearchAnswer {
+  results: SearchResult[];
+  /** What the caller should know of the results, in sentences; absent if there is nothing. */
+  notes?: string[];
+}
+
+interface Search extends Required<Omit<SearchRequest, 'filter' | 'groups'>>, TenantView {
+  filter: DocumentFilter | null;
+}
 
 function checkedQuery(query: string): string {
   if (query.length > maxQueryLength) {
@@ -101,36 +113,53 @@ function checkedQuery(query: string): string {
 /** How often the index may be replaced while the query is being embedded. */
 const maxTries = 3;
 
-async function searchServingIndex(deps: SearchDeps, search: Search): Promise<SearchResult[]> {
+async function searchServingIndex(deps: SearchDeps, search: Search): Promise<SearchAnswer> {
   for (let attempt = 0; attempt < maxTries; attempt += 1) {
-    const serving = await deps.db.tenant(search.tenantId, (tx) => findSpace(tx, search));
-    if (serving === null) return [];
+    const serving = await deps.db.tenant(search, (tx) => findSpace(tx, search));
+    if (serving === null) return { results: [] };
     // Outside of any transaction: an embedder may be on another machine.
     const vector = search.mode === 'text' ? null : await embedQuery(deps, search, serving.embedder);
-    const results = await deps.turns.run(
+    const answer = await deps.turns.run(
       search.tenantId,
       () =>
-        deps.db.tenant(search.tenantId, async (tx) => {
+        deps.db.tenant(search, async (tx) => {
           const now = await findSpace(tx, search);
-          if (now?.space.generation !== serving.space.generation) return null;
-          const { query, mode, signal } = search;
-          const asked = { space: now.space, isCounted: now.isCounted, query, mode, vector, signal };
-          const candidates = await listCandidates(deps.engine, tx, asked);
-          return describe(tx, now.space, { candidates, search });
+          return now?.space.generation === serving.space.generation
+            ? searchIn(deps, tx, { ...now, search, vector })
+            : null;
         }),
       search.signal,
     );
-    if (results !== null) return results;
+    if (answer !== null) return answer;
   }
   throw knowledgeErrors.raise.search_index_moved(
     `The index of knowledge base ${search.kbId} was replaced ${maxTries} times during this search`,
   );
 }
 
-async function findSpace(
+async function searchIn(
+  deps: SearchDeps,
   tx: Tx,
-  { tenantId, kbId }: KbKey,
-): Promise<{ space: VectorSpace; embedder: EmbedderSettings; isCounted: boolean } | null> {
+  { space, isCounted, search, vector }: Serving & { search: Search; vector: Float32Array | null },
+): Promise<SearchAnswer> {
+  const { query, mode, filter, signal } = search;
+  const eligible = await findMatchingPassages(tx, space, filter?.path ?? null);
+  const asked = { space, isCounted, query, mode, vector, eligible, signal };
+  const candidates = await listCandidates(deps.engine, tx, asked);
+  // How many passages have a word would tell of documents that the caller may not see.
+  const hidesCounts = eligible !== null && search.groups !== undefined;
+  const results = await describe(tx, space, { candidates, search: { ...search, hidesCounts } });
+  const notes = filter === null ? [] : await unknownFieldNotes(tx, space, filter.fields);
+  return notes.length > 0 ? { results, notes } : { results };
+}
+
+interface Serving {
+  space: VectorSpace;
+  embedder: EmbedderSettings;
+  isCounted: boolean;
+}
+
+async function findSpace(tx: Tx, { tenantId, kbId }: KbKey): Promise<Serving | null> {
   const serving = await findServingIndex(tx, { tenantId, kbId });
   if (serving === null) {
     throw knowledgeErrors.raise.knowledge_base_not_found(`There is no knowledge base ${kbId}`);

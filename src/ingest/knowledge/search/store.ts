@@ -1,5 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
+import type { Metadata } from '../labels/types.ts';
 import type { GenerationKey, KbKey } from '../types.ts';
 import type { Question } from './types.ts';
 
@@ -27,6 +28,7 @@ export interface FoundChunk {
   documentId: string;
   uri: string;
   title: string;
+  metadata: Metadata;
   headingPath: string[];
   startAt: number;
   endAt: number;
@@ -114,10 +116,10 @@ export function listWordMatches(
 export function listFoundChunks(
   tx: Tx,
   { tenantId, kbId, generation }: GenerationKey,
-  chunkIds: readonly number[],
+  { chunkIds, filter }: { chunkIds: readonly number[]; filter: string | null },
 ): Promise<FoundChunk[]> {
   return tx.rows<FoundChunk>(sql`
-    select w.chunk_id as "chunkId", c.text, f.document_id as "documentId", f.uri, f.title,
+    select w.chunk_id as "chunkId", c.text, f.document_id as "documentId", f.uri, f.title, f.metadata,
            f.heading_path as "headingPath", f.start_at as "startAt", f.end_at as "endAt", o.places as "alsoIn"
       from unnest(${chunkIds}::bigint[]) with ordinality as w (chunk_id, place)
      cross join lateral (
@@ -129,7 +131,7 @@ export function listFoundChunks(
               and e.chunk_id = w.chunk_id
             limit 1) c
      cross join lateral (
-           select d.document_id, d.uri, d.title, l.heading_path, l.start_at, l.end_at
+           select d.document_id, d.uri, d.title, d.metadata, l.heading_path, l.start_at, l.end_at
              from knowledge_links l
              join knowledge_documents d
                on d.tenant_id = l.tenant_id
@@ -141,6 +143,7 @@ export function listFoundChunks(
               and l.chunk_id = w.chunk_id
               and d.generation = ${generation}
               and d.state <> 'gone'
+              and (${filter}::jsonpath is null or d.metadata @@ ${filter}::jsonpath)
             order by d.created_at, d.document_id, l.ordinal
             limit 1) f
      cross join lateral (
@@ -160,6 +163,7 @@ export function listFoundChunks(
                       and l.chunk_id = w.chunk_id
                       and d.generation = ${generation}
                       and d.state <> 'gone'
+                      and (${filter}::jsonpath is null or d.metadata @@ ${filter}::jsonpath)
                     order by d.created_at, d.document_id, l.ordinal
                    offset 1
                     limit 20) p) o

@@ -109,6 +109,7 @@ describe('the files of a knowledge base', () => {
         contentHash: expect.stringMatching(/^[0-9a-f]{64}$/),
         mediaType: 'text/markdown',
         notes: [],
+        metadata: { format: 'markdown' },
       },
       expect.objectContaining({ kind: 'text', uri: 'file:b.html', text: '# Locks' }),
       { kind: 'empty', uri: 'file:c.txt', title: 'c', reason: 'The document has no text.' },

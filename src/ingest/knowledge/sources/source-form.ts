@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { storedText } from '../../../kernel/http/stored-text.ts';
+import { labelRules } from '../labels/form.ts';
 import { webAddress } from './web-address.ts';
 import { findVideoId } from './youtube-page.ts';
 
@@ -20,6 +21,7 @@ export const sourceForm = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('folder'),
     path: storedText(1_000).min(1).describe('Relative to the tenant’s folder below KNOWLEDGE_FOLDER_ROOT'),
+    rules: labelRules,
   }),
   z.strictObject({
     type: z.literal('website'),
@@ -29,8 +31,13 @@ export const sourceForm = z.discriminatedUnion('type', [
     include: pathPrefixes.describe('Only pages whose path starts with one of these'),
     exclude: pathPrefixes.describe('Leaves out pages whose path starts with one of these'),
     sitemap: z.boolean().default(true).describe('Also read the pages listed in the sitemap'),
+    rules: labelRules,
   }),
-  z.strictObject({ type: z.literal('youtube'), url: video, language: storedText(35).min(2).optional() }),
+  z.strictObject({
+    type: z.literal('youtube'),
+    url: video,
+    language: storedText(35).min(2).optional(),
+  }),
 ]);
 
 export type SourceForm = z.output<typeof sourceForm>;

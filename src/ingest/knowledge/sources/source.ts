@@ -50,6 +50,8 @@ export type LoadedDocument =
       mediaType: string;
       /** What was left out or repaired, in sentences. */
       notes?: readonly string[];
+      /** What the document says of itself. */
+      metadata?: Readonly<Record<string, unknown>>;
       etag?: string | null;
       lastModified?: string | null;
     }

@@ -2,6 +2,7 @@ import { type Archive, openArchive } from '../../../../lib/formats/archive.ts';
 import { readXml, type XmlEvents } from '../../../../lib/formats/xml.ts';
 import { documentErrors } from '../errors.ts';
 import { MarkdownWriter } from '../markdown-writer.ts';
+import { Properties } from '../properties.ts';
 import type { Converted, ConvertOptions, DocumentLimits } from '../types.ts';
 import { DocxBody } from './body.ts';
 import { DocxNumbering, DocxStyles } from './styles.ts';
@@ -24,8 +25,8 @@ export async function readDocx(bytes: Buffer, options: ConvertOptions): Promise<
     for (const part of ['footnotes', 'endnotes']) {
       await read(`${folder}${part}.xml`, new DocxBody({ writer, styles, numbering }));
     }
-    const title = (await findTitle(read)) ?? body.title;
-    return { title, text: writer.toString(), notes: notesOn(body) };
+    const { title, metadata } = await readProperties(read);
+    return { title: title ?? body.title, text: writer.toString(), notes: notesOn(body), metadata };
   } finally {
     archive.close();
   }
@@ -64,21 +65,26 @@ async function findMainPart(read: ReadPart): Promise<string> {
   return main;
 }
 
-async function findTitle(read: ReadPart): Promise<string | null> {
+async function readProperties(
+  read: ReadPart,
+): Promise<{ title: string | null; metadata: Record<string, unknown> }> {
+  const properties = new Properties();
   let title = '';
-  let isTitle = false;
+  let value = '';
   await read('docProps/core.xml', {
-    open: (name) => {
-      isTitle = name === 'title';
+    open: () => {
+      value = '';
     },
-    close: () => {
-      isTitle = false;
+    close: (name) => {
+      if (name === 'title') title = value;
+      else properties.add(name, value);
+      value = '';
     },
     text: (text) => {
-      if (isTitle && title.length < 10_000) title += text;
+      if (value.length < 10_000) value += text;
     },
   });
-  return title.trim() === '' ? null : title;
+  return { title: title.trim() === '' ? null : title, metadata: properties.fields };
 }
 
 /** Decompresses only requested parts, and all of them together up to the limit. */

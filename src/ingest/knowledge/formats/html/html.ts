@@ -3,6 +3,7 @@ import { parseHTML } from 'linkedom';
 import { decodeText } from '../decode-text.ts';
 import { documentErrors } from '../errors.ts';
 import { MarkdownWriter } from '../markdown-writer.ts';
+import { Properties } from '../properties.ts';
 import type { Converted, ConvertOptions } from '../types.ts';
 import { type HtmlElement, isPage, writeHtml } from './markdown.ts';
 
@@ -34,6 +35,7 @@ function convert(html: string, options: ConvertOptions): Omit<Converted, 'notes'
   const { limits, onProgress } = options;
   const document = parse(html);
   const title = titleOf(document);
+  const metadata = metadataOf(document);
   const whole = write(document.body ?? document.documentElement, limits.maxTextUnits);
   const marked = write(document.querySelector('main, [role="main"]'), limits.maxTextUnits);
   onProgress();
@@ -42,7 +44,7 @@ function convert(html: string, options: ConvertOptions): Omit<Converted, 'notes'
   const isMarked = isMostOf(whole, marked);
   const text = main ?? (isMarked ? marked : whole);
   const isWhole = isPage(html) && main === null && !isMarked && whole.length >= fewUnits;
-  return { title: title ?? firstHeading(text), text: withTitle(text, title), isWhole };
+  return { title: title ?? firstHeading(text), text: withTitle(text, title), metadata, isWhole };
 }
 
 function write(element: HtmlElement | null, maxUnits: number): string {
@@ -110,6 +112,19 @@ interface ChildElement {
 function titleOf(document: { title: string }): string | null {
   const title = document.title.replace(/\s+/g, ' ').trim();
   return title === '' ? null : title;
+}
+
+const maxMetaElements = 500;
+
+function metadataOf(document: ReturnType<typeof parse>): Record<string, unknown> {
+  const properties = new Properties();
+  const elements = [...document.querySelectorAll('meta[content]')].slice(0, maxMetaElements);
+  for (const element of elements) {
+    const name = element.getAttribute('name') ?? element.getAttribute('property') ?? '';
+    properties.add(name, element.getAttribute('content'));
+  }
+  properties.add('language', document.documentElement?.getAttribute('lang'));
+  return properties.fields;
 }
 
 function firstHeading(text: string): string | null {

@@ -1,6 +1,7 @@
 import { messageOf } from '../../../../lib/errors.ts';
 import { documentErrors } from '../errors.ts';
 import { MarkdownWriter } from '../markdown-writer.ts';
+import { Properties } from '../properties.ts';
 import type { Converted, ConvertOptions } from '../types.ts';
 import { type AllocationGuard, guardAllocations } from './allocation-guard.ts';
 import { BodySize, blocksOf, linesOf, type PdfItem } from './lines.ts';
@@ -130,7 +131,7 @@ async function finish(
   }
   const named = broken.slice(0, 20).join(', ');
   const notes = broken.length > 0 ? [`Pages that cannot be read were left out: ${named}.`] : [];
-  return { title: await titleOf(document), text: writer.toString(), notes };
+  return { ...(await propertiesOf(document)), text: writer.toString(), notes };
 }
 
 interface Field {
@@ -164,14 +165,17 @@ function hasImages(bytes: Buffer): boolean {
 }
 
 /** Many programs write the file name into the title; such titles are ignored. */
-async function titleOf(document: PdfDocument): Promise<string | null> {
+async function propertiesOf(document: PdfDocument): Promise<Pick<Converted, 'title' | 'metadata'>> {
   try {
     const { info } = await document.getMetadata();
-    const title = String((info as { Title?: unknown }).Title ?? '').trim();
-    return title === '' || /^untitled|^microsoft word - |\.(?:docx?|pdf|tex|indd|dvi)$/i.test(title)
-      ? null
-      : title;
+    const properties = new Properties();
+    // The creator of a PDF is a program.
+    const { Title, Creator: _, ...others } = info as Record<string, unknown>;
+    for (const [name, value] of Object.entries(others)) properties.add(name, value);
+    const title = String(Title ?? '').trim();
+    const isFileName = /^untitled|^microsoft word - |\.(?:docx?|pdf|tex|indd|dvi)$/i.test(title);
+    return { title: title === '' || isFileName ? null : title, metadata: properties.fields };
   } catch {
-    return null;
+    return { title: null };
   }
 }

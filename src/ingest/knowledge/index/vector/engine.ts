@@ -19,5 +19,7 @@ export interface VectorEngine {
 export interface VectorQuery {
   vector: Float32Array;
   limit: number;
+  /** Only these chunks count; null: all of them. */
+  eligible?: ReadonlySet<number> | null;
   signal: AbortSignal;
 }

@@ -62,14 +62,14 @@ export class ExactEngine implements VectorEngine {
   /** One scan at a time, each for some milliseconds and by turns between tenants: all of them share one thread. */
   async #scanSegments(
     segments: readonly Segment[],
-    { vector, signal, tenantId, best }: VectorQuery & { tenantId: string; best: TopHits },
+    { vector, eligible, signal, tenantId, best }: VectorQuery & { tenantId: string; best: TopHits },
   ): Promise<void> {
     let at = 0;
     while (at < segments.length) {
       await this.#scans.run(
         tenantId,
         async () => {
-          at = scanFor(busyLimitMs, segments, { at, vector, best });
+          at = scanFor(busyLimitMs, segments, { at, vector, eligible, best });
           // Whoever waits for the next turn must not run before the event loop has.
           await setImmediate();
         },
@@ -107,13 +107,13 @@ export class ExactEngine implements VectorEngine {
 function scanFor(
   limitMs: number,
   segments: readonly Segment[],
-  { at, vector, best }: { at: number; vector: Float32Array; best: TopHits },
+  { at, vector, eligible, best }: Pick<VectorQuery, 'vector' | 'eligible'> & { at: number; best: TopHits },
 ): number {
   const untilMs = performance.now() + limitMs;
   let next = at;
   do {
     const segment = segments[next];
-    if (segment) scanSegment(segment, vector, best);
+    if (segment) scanSegment(segment, vector, best, eligible);
     next += 1;
   } while (next < segments.length && performance.now() < untilMs);
   return next;
@@ -154,7 +154,7 @@ async function scanPages(tx: Tx, space: VectorSpace, query: VectorQuery, best: T
     const stored = await listVectorsAfter(tx, space, { after, limit });
     const writer = new SegmentWriter(space.dimensions, stored.length);
     pushAll(writer, space, stored);
-    for (const segment of writer.finish()) scanSegment(segment, query.vector, best);
+    for (const segment of writer.finish()) scanSegment(segment, query.vector, best, query.eligible);
     if (stored.length < limit) return;
     after = stored.at(-1)?.chunkId ?? after;
     await takeTurn();

@@ -51,6 +51,25 @@ interface NearestQuery {
   limit: number;
 }
 
+/** Compares these vectors of the space. */
+export function listNearestOf(
+  tx: Tx,
+  table: VectorTable,
+  space: VectorSpace,
+  { vector, limit, chunkIds }: NearestQuery & { chunkIds: readonly number[] },
+): Promise<VectorHit[]> {
+  const query = sql`${textOf(vector)}::${typeOf(table, 'vector')}`;
+  return tx.rows<VectorHit>(sql`
+    select v.chunk_id as "chunkId", -(v.embedding ${productOf(table)} ${query}) as score
+      from embeddings_vectors v
+      join unnest(${chunkIds}::bigint[]) as w (chunk_id) on w.chunk_id = v.chunk_id
+     where v.tenant_id = ${space.tenantId}
+       and v.kb_id = ${space.kbId}
+       and v.generation = ${space.generation}
+     order by score desc, v.chunk_id
+     limit ${limit}`);
+}
+
 /** Compares all vectors of the space; written so that the planner cannot use a graph. */
 export function listNearest(
   tx: Tx,

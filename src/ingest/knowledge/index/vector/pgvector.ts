@@ -6,6 +6,7 @@ import {
   insertVectors,
   listNearest,
   listNearestInGraph,
+  listNearestOf,
   setGraphSearch,
   unsetGraphSearch,
 } from './pgvector-store.ts';
@@ -47,7 +48,12 @@ export class PgvectorEngine implements VectorEngine {
   async search(tx: Tx, space: VectorSpace, query: VectorQuery): Promise<VectorHit[]> {
     assertDimensions(space, query.vector.length);
     query.signal.throwIfAborted();
-    const { vector, limit } = query;
+    const { vector, limit, eligible = null } = query;
+    if (eligible !== null) {
+      // A graph over all tenants would meet few of them.
+      const chunkIds = [...eligible];
+      return (await listNearestOf(tx, this.#table, space, { vector, limit, chunkIds })).map(withinRange);
+    }
     const isGraphUseful =
       vectorIndexDimensions.has(space.dimensions) &&
       (await countVectors(tx, space, this.#exactUpTo + 1)) > this.#exactUpTo;

@@ -12,9 +12,15 @@ export function createTurns(signal: AbortSignal, now?: () => number): () => Prom
   };
 }
 
-export function scanSegment({ ids, vectors }: Segment, query: Float32Array, best: TopHits): void {
+export function scanSegment(
+  { ids, vectors }: Segment,
+  query: Float32Array,
+  best: TopHits,
+  eligible: ReadonlySet<number> | null = null,
+): void {
   const dimensions = query.length;
   for (let row = 0; row < ids.length; row += 1) {
+    if (eligible !== null && !eligible.has(ids[row] as number)) continue;
     const score = dotProduct(vectors, row * dimensions, query);
     if (score >= best.threshold) best.offer(ids[row] as number, score);
   }

@@ -3,7 +3,8 @@ import { newId } from '../../../../lib/ids.ts';
 import { storable } from '../../../../lib/well-formed.ts';
 import { contextOf } from '../../chunkers/context.ts';
 import { cutText } from '../../chunkers/cut-text.ts';
-import type { KnownRow } from '../../index/visit-store.ts';
+import type { KnownRow, OwnLabels } from '../../index/visit-store.ts';
+import { labelsOf } from '../../labels/source-labels.ts';
 import type { LoadedDocument } from '../../sources/source.ts';
 import type { KnowledgeSource } from '../../types.ts';
 import type { PartialDocument } from '../checkpoint.ts';
@@ -114,7 +115,8 @@ class Grouping {
 
   async *cut(document: TextDocument, row: KnownRow | undefined): AsyncGenerator<Group> {
     const begun = this.#resume(document);
-    const made = begun ? { ...documentOf(document), ...begun } : newDocument(document, row);
+    const described = { ...documentOf(document), ...this.#labels(document) };
+    const made = begun ? { ...described, ...begun } : { ...described, ...newRevision(row) };
     const skip = begun?.nextChunk ?? 0;
     const hasContext = this.#run.target.chunker.context === 'headings';
     let part = this.#openPart(made);
@@ -164,11 +166,17 @@ class Grouping {
         });
         break;
       case 'empty':
-        group.empty.push({ uri, title: label(document.title), reason: label(document.reason) });
+        group.empty.push({
+          uri,
+          title: label(document.title),
+          reason: label(document.reason),
+          ...this.#labels({ uri }),
+        });
         break;
       case 'error': {
         const { title, code, message } = document;
-        group.failed.push({ uri, title: label(title), code, message: label(message) });
+        const labels = this.#labels({ uri });
+        group.failed.push({ uri, title: label(title), code, message: label(message), ...labels });
         break;
       }
       case 'gone':
@@ -179,8 +187,13 @@ class Grouping {
   #replaceByEmpty(part: GroupPart): void {
     const group = this.#open();
     group.parts = group.parts.filter((other) => other !== part);
-    const { uri, title } = part.document;
-    group.empty.push({ uri, title, reason: 'The document has no text' });
+    const { uri, title, ownMetadata, ownAllow } = part.document;
+    group.empty.push({ uri, title, reason: 'The document has no text', ownMetadata, ownAllow });
+  }
+
+  #labels(document: Parameters<typeof labelsOf>[1]): OwnLabels {
+    const { metadata, allow } = labelsOf(this.#source?.settings ?? {}, document);
+    return { ownMetadata: metadata, ownAllow: allow };
   }
 
   #dropPartial(): void {
@@ -250,9 +263,8 @@ export function groupsAhead(callsInFlight: number): number {
   return callsInFlight + 1;
 }
 
-function newDocument(document: TextDocument, row: KnownRow | undefined): RunDocument {
+function newRevision(row: KnownRow | undefined): Pick<RunDocument, 'documentId' | 'revision'> {
   return {
-    ...documentOf(document),
     documentId: row?.documentId ?? newId(),
     revision: randomInt(1, maxRevision),
   };

@@ -229,8 +229,8 @@ export class GroupCommit {
     const { unchanged, failed, gone } = this.#embedded.group;
     if (unchanged.length > 0) await noteUnchanged(tx, this.#key, unchanged);
     if (failed.length > 0) {
-      const documents = failed.map(({ uri, title, code, message }) => {
-        return { documentId: newId(), uri, title, errorCode: code, errorText: message };
+      const documents = failed.map(({ code, message, ...document }) => {
+        return { documentId: newId(), ...document, errorCode: code, errorText: message };
       });
       await noteFailures(tx, this.#key, documents);
     }
@@ -290,11 +290,10 @@ function settledOf({ document }: GroupPart, { counted, failure }: PartialDocumen
   };
 }
 
-function emptyDocument({ uri, title, reason }: Group['empty'][number]): IndexedDocument {
+function emptyDocument({ reason, ...document }: Group['empty'][number]): IndexedDocument {
   return {
     documentId: newId(),
-    uri,
-    title,
+    ...document,
     mediaType: null,
     state: 'empty',
     contentHash: null,
