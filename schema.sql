@@ -3086,6 +3086,13 @@ create table public.api_keys (
   user_id text not null
 );
 
+create table public.bi_logins (
+  tenant_id text not null,
+  role_name text not null,
+  description text default ''::text not null,
+  created_at timestamp with time zone default clock_timestamp() not null
+);
+
 create table public.campaigns (
   tenant_id text not null,
   campaign_id uuid default public.time_ordered_uuid() not null,
@@ -4204,6 +4211,10 @@ alter table public.api_keys add constraint api_keys_role_check CHECK ((role = AN
 
 alter table public.api_keys add constraint api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
+alter table public.bi_logins add constraint bi_logins_pkey PRIMARY KEY (tenant_id, role_name);
+
+alter table public.bi_logins add constraint bi_logins_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
 alter table public.campaigns add constraint campaigns_pkey PRIMARY KEY (tenant_id, campaign_id);
 
 alter table public.campaigns add constraint campaigns_tenant_id_workspace_id_client_id_platform_externa_key UNIQUE NULLS NOT DISTINCT (tenant_id, workspace_id, client_id, platform, external_id);
@@ -4948,6 +4959,10 @@ alter table public.api_keys enable row level security;
 
 alter table public.api_keys force row level security;
 
+alter table public.bi_logins enable row level security;
+
+alter table public.bi_logins force row level security;
+
 alter table public.campaigns enable row level security;
 
 alter table public.campaigns force row level security;
@@ -5209,6 +5224,12 @@ create policy kernel_rows on public.api_keys for all to sluice_kernel using (tru
 create policy owner_rows on public.api_keys for select to current_user using (true);
 
 create policy tenant_rows on public.api_keys for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
+create policy kernel_rows on public.bi_logins for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.bi_logins for select to current_user using (true);
+
+create policy tenant_rows on public.bi_logins for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.campaigns for all to sluice_kernel using (true) with check (true);
 
@@ -5585,6 +5606,8 @@ grant delete, insert, select, update on public.airbyte_servers to sluice_tenant;
 grant select, update on public.api_keys to sluice_kernel;
 
 grant insert, select, update on public.api_keys to sluice_tenant;
+
+grant select on public.bi_logins to sluice_kernel;
 
 grant select on public.campaigns to sluice_kernel;
 

@@ -140,6 +140,7 @@ async function makeTheRest({ product, database, victim }: Making): Promise<void>
     `insert into circuit_breakers (dependency, tenant_id, state, reason) values ($2, $1, 'open', $2)`,
     [tenantId, canary],
   );
+  await database.owner('insert into bi_logins (tenant_id, role_name) values ($1, $2)', [tenantId, canary]);
   await database.owner(
     `insert into dropped_files (tenant_id, path, size_bytes, modified_at, error_text)
      values ($1, $2, 1, now(), $2)`,

@@ -1,0 +1,2 @@
+drop schema sluice_bi cascade;
+drop table bi_logins;
