@@ -4050,7 +4050,8 @@ create table public.users (
   roles_issued text[] default '{}'::text[] not null,
   role_since timestamp with time zone default clock_timestamp() not null,
   operator_since timestamp with time zone,
-  disabled_by_operator boolean default false not null
+  disabled_by_operator boolean default false not null,
+  invited_at timestamp with time zone
 );
 
 create table public.webhook_cursors (
@@ -5861,7 +5862,7 @@ grant select on public.upload_slots to sluice_kernel;
 
 grant insert, select, update on public.upload_slots to sluice_tenant;
 
-grant insert, select, update on public.users to sluice_kernel;
+grant delete, insert, select, update on public.users to sluice_kernel;
 
 grant select, update on public.users to sluice_tenant;
 

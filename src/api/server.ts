@@ -29,6 +29,7 @@ import { installRouteRules, type RegisteredRoute } from './requests/route-rules.
 import { installSlowBodies } from './requests/slow-bodies.ts';
 import { installTenantShares } from './requests/tenant-shares.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
+import { invitationRoutes } from './routes/invitations.ts';
 import { meRoutes } from './routes/me.ts';
 import { tenantRoutes } from './routes/tenants.ts';
 import { userRoutes } from './routes/users.ts';
@@ -105,6 +106,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     tenantRoutes,
     workspaceRoutes,
     userRoutes(authenticator.admissions),
+    invitationRoutes(config),
     apiKeyRoutes,
   ];
   for (const routes of [...own, ...deps.routes]) routes(typed, routeDeps);

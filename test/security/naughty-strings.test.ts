@@ -20,6 +20,7 @@ import {
   unstorable,
 } from './each-string.ts';
 import { knowledgePlaces } from './knowledge-places.ts';
+import { peoplePlaces } from './people-places.ts';
 import { type Told, useProduct } from './product.ts';
 import { exampleOf, type Path, readRoutes, type TextPlace, textPlaces } from './request-schemas.ts';
 import { scrapePlaces } from './scrape-places.ts';
@@ -165,6 +166,7 @@ const places: Record<string, Place> = {
   ...knowledgePlaces({ made, firstRow }),
   ...scrapePlaces({ product, firstRow }),
   ...webhookPlaces({ made, firstRow }),
+  ...peoplePlaces({ firstRow }),
   ...adapterPlaces({ firstRow }),
   'POST /api/session /token': notKept('a credential'),
   'PUT /api/secrets/:name /value': {

@@ -605,6 +605,14 @@ export interface IngestionHandoff {
   updated_at: string;
 }
 
+export interface Invitation {
+  user_id: string;
+  role: 'member' | 'admin' | 'support' | 'service' | 'operator';
+  /** Give it to the person: it logs its holder in, once. It is shown here and never again */
+  url: string;
+  expires_at: string;
+}
+
 export interface ItemJob {
   jobId: string;
   /** What people call it: the file, the base, the connector */
@@ -1615,6 +1623,8 @@ export interface User {
   email: string | null;
   disabled: boolean;
   disabled_at: string | null;
+  /** Invited then, and has not come yet */
+  invited_at: string | null;
   /** Has used a verified operator token: only an operator can change this user */
   operator: boolean;
   created_at: string;
@@ -2701,6 +2711,22 @@ export interface Paths {
       reply: {
         data: AdapterScan[];
       };
+    };
+  };
+  '/api/invitations': {
+    /** Invite a person by a link that works once, within 7 days; who has not come yet gets a new one. Right: `user.manage`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        email?: string;
+        /** Unset: the e-mail address */
+        user_id?: string;
+        name?: string;
+        /** At most your own; an admin: member, admin or service */
+        role?: 'member' | 'admin' | 'support' | 'service' | 'operator';
+      };
+      reply: Invitation;
     };
   };
   '/api/items/preview': {
@@ -4321,7 +4347,7 @@ export interface Paths {
     };
   };
   '/api/users/{user_id}': {
-    /** Disable or enable a user, with the keys behind which they are; takes effect within ten seconds. Right: `user.manage`. */
+    /** Disable or enable a user with the keys behind which they are, or set the role; counts within ten seconds. Right: `user.manage`. */
     patch: {
       path: {
         user_id: string;
@@ -4329,10 +4355,21 @@ export interface Paths {
       query: undefined;
       body: {
         disabled?: boolean;
+        /** Until a newer token states another one; an admin: member, admin or service */
+        role?: 'member' | 'admin' | 'support' | 'service' | 'operator';
         /** Admins can change the user again, until the next operator token; for operators only */
         operator?: false;
       };
       reply: User;
+    };
+    /** Remove a user with their sessions and keys; a valid token brings them back. Right: `user.manage`. */
+    delete: {
+      path: {
+        user_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
     };
   };
   '/api/webhook-deliveries/{delivery_id}': {

@@ -101,6 +101,7 @@ const ofAll: Record<string, [Tone, string]> = {
   enabled: ['done', 'on'],
   active: ['done', 'active'],
   disabled: ['canceled', 'off'],
+  invited: ['queued', 'invited'],
   revoked: ['canceled', 'revoked'],
   suspended: ['paused', 'suspended'],
   expired: ['canceled', 'expired'],

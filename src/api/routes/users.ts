@@ -9,6 +9,7 @@ import {
   timestamp,
 } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
+import { removeUser } from '../../kernel/tenancy/people.ts';
 import type { Admissions } from '../../kernel/tenancy/provisioning.ts';
 import { changeUser, listUsers } from '../../kernel/tenancy/service.ts';
 import { isUsableId, roles, type User } from '../../kernel/tenancy/types.ts';
@@ -23,6 +24,7 @@ const userReply = z
     email: z.string().nullable(),
     disabled: z.boolean(),
     disabled_at: timestamp.nullable(),
+    invited_at: timestamp.nullable().describe('Invited then, and has not come yet'),
     operator: z
       .boolean()
       .describe('Has used a verified operator token: only an operator can change this user'),
@@ -30,6 +32,8 @@ const userReply = z
     last_seen_at: timestamp,
   })
   .meta({ id: 'User' });
+
+const userParams = z.strictObject({ user_id: z.string().refine(isUsableId, 'is not a possible user id') });
 
 function renderUser(user: User): z.output<typeof userReply> {
   return {
@@ -66,11 +70,15 @@ export function userRoutes(admissions: Admissions): RouteModule {
       schema: {
         tags,
         summary:
-          'Disable or enable a user, with the keys behind which they are; takes effect within ten seconds',
-        params: z.strictObject({ user_id: z.string().refine(isUsableId, 'is not a possible user id') }),
+          'Disable or enable a user with the keys behind which they are, or set the role; counts within ten seconds',
+        params: userParams,
         body: z
           .strictObject({
             disabled: z.boolean().optional(),
+            role: z
+              .enum(roles)
+              .optional()
+              .describe('Until a newer token states another one; an admin: member, admin or service'),
             operator: z
               .literal(false)
               .optional()
@@ -84,6 +92,22 @@ export function userRoutes(admissions: Admissions): RouteModule {
       handler: async (request) => {
         const change = { principal: principalOf(request), userId: request.params.user_id };
         return renderUser(await changeUser({ db, admissions }, { ...change, ...request.body }));
+      },
+    });
+    app.route({
+      method: 'DELETE',
+      url: '/api/users/:user_id',
+      config: { action: 'user.manage' },
+      schema: {
+        tags,
+        summary: 'Remove a user with their sessions and keys; a valid token brings them back',
+        params: userParams,
+        response: { 204: z.null().describe('Removed'), ...problems(404) },
+      },
+      handler: async (request, reply) => {
+        const { user_id: userId } = request.params;
+        await removeUser({ db, admissions }, { principal: principalOf(request), userId });
+        return reply.code(204).send(null);
       },
     });
   };

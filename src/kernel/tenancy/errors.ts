@@ -32,7 +32,8 @@ export const tenancyErrors = defineErrors({
   ),
   login_link_refused: unauthenticated(
     'The login link is not valid',
-    'A link works once and for 30 minutes. `sluice login` prints a new one.',
+    'A link works once, for 30 minutes (an invitation: for 7 days). `sluice login` prints a new one; ask whoever ' +
+      'invited you for a new invitation.',
   ),
   identity_provider_unavailable: transient(
     'The identity provider’s keys cannot be fetched',
@@ -59,9 +60,15 @@ export const tenancyErrors = defineErrors({
     'There is no such user',
     'List the users with GET /api/users; a user appears with its first request.',
   ),
+  user_exists: conflict(
+    'The user exists already',
+    'Nobody can get a link to act as another person. `PATCH /api/users/{user_id}` changes the role; remove the user ' +
+      'first to invite them again.',
+  ),
+  user_id_refused: invalid('No user may have this id', 'Use an e-mail address, or another plain name.'),
   user_not_changeable: forbidden(
     'You cannot change this user',
-    'You cannot disable yourself, and only an operator can change an operator.',
+    'You cannot disable, remove or promote yourself, and only an operator can change an operator.',
   ),
   api_key_not_found: notFound('There is no such API key', 'List the keys with GET /api/api-keys.'),
   operator_only: forbidden(
@@ -69,8 +76,8 @@ export const tenancyErrors = defineErrors({
     'It belongs to an operator. Ask an operator to do it.',
   ),
   role_not_grantable: forbidden(
-    'A key cannot have this role',
-    'A key has at most its creator’s rights; see docs/roles.md.',
+    'You cannot give this role',
+    'Keys, invited people and changed roles have at most the rights of who made them; see docs/roles.md.',
   ),
   expiry_in_the_past: invalid(
     'The expiry is in the past',

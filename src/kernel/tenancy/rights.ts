@@ -26,7 +26,9 @@ export const rights = {
   'user.read': { roles: administration, meaning: 'list users' },
   'user.manage': {
     roles: administration,
-    meaning: 'disable and enable users and with them the keys they made (operators: only an operator)',
+    meaning:
+      'invite people, set their roles, remove them, disable and enable users and with them the keys they made ' +
+      '(operators: only an operator)',
   },
   'api_key.manage': {
     roles: administration,

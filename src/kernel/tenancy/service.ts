@@ -4,6 +4,7 @@ import type { Clock } from '../../lib/timing/clock.ts';
 import { findApiKey, listApiKeys, revokeApiKey } from './api-key-store.ts';
 import { apiKeyPrefix, findApiKeyPrincipal } from './api-keys.ts';
 import { tenancyErrors } from './errors.ts';
+import { assertGrantable } from './people.ts';
 import { type Admissions, createAdmissions, provisionTenant } from './provisioning.ts';
 import { can } from './rights.ts';
 import { findSessionPrincipal, sessionLifetimeSeconds, startSessionFor } from './sessions.ts';
@@ -170,11 +171,23 @@ export function listUsers(db: Database, tenantId: string, page: PageRequest): Pr
 
 export async function changeUser(
   { db, admissions }: { db: Database; admissions: Admissions },
-  { principal, userId, disabled, operator }: Omit<store.UserChange, 'tenantId'> & { principal: Principal },
+  {
+    principal,
+    userId,
+    disabled,
+    operator,
+    role,
+  }: Omit<store.UserChange, 'tenantId'> & { principal: Principal },
 ): Promise<User> {
   const { tenantId } = principal;
   if (disabled === true && userId === principal.userId) {
     throw tenancyErrors.raise.user_not_changeable('You cannot disable yourself');
+  }
+  if (role !== undefined) {
+    if (userId === principal.userId) {
+      throw tenancyErrors.raise.user_not_changeable('You cannot change your own role');
+    }
+    assertGrantable(principal, role);
   }
   const byOperator = principal.role === 'operator';
   const changed = await db.tenant(tenantId, async (tx) => {
@@ -184,7 +197,7 @@ export async function changeUser(
         `The user ${userId} is an operator, whom only an operator can change; you are ${principal.role}`,
       );
     }
-    return store.updateUser(tx, { tenantId, userId, disabled, operator, byOperator });
+    return store.updateUser(tx, { tenantId, userId, disabled, operator, role, byOperator });
   });
   admissions.forget(tenantId, userId);
   return changed ?? missingUser(userId);

@@ -14,11 +14,14 @@ export interface SessionSubject {
 export async function insertLoginLink(
   tx: Tx,
   link: SessionSubject & { codeHash: Buffer; lifetimeSeconds: number },
-): Promise<void> {
-  await tx.run(sql`
+): Promise<Date> {
+  const row = await tx.find<{ expiresAt: Date }>(sql`
     insert into login_links (tenant_id, code_hash, user_id, role, expires_at)
     values (${link.tenantId}, ${link.codeHash}, ${link.userId}, ${link.role},
-            clock_timestamp() + make_interval(secs => ${link.lifetimeSeconds}))`);
+            clock_timestamp() + make_interval(secs => ${link.lifetimeSeconds}))
+    returning expires_at as "expiresAt"`);
+  if (row === null) throw new Error('The login link was not stored');
+  return row.expiresAt;
 }
 
 /** One guarded update: of any number of simultaneous uses one gets the row. */

@@ -4,6 +4,7 @@ import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { findUsableApiKeyById } from './api-key-store.ts';
 import { roleOfKey } from './api-keys.ts';
 import { tenancyErrors, userDisabled } from './errors.ts';
+import { acceptInvitation } from './people-store.ts';
 import {
   deleteEnded,
   deleteSession,
@@ -23,11 +24,17 @@ const secretShape = /^[A-Za-z0-9_-]{43}$/;
 
 /** The code of a link that logs its holder in once. The tenant must exist. */
 export async function createLoginLink(db: Database, subject: SessionSubject): Promise<string> {
+  return (await db.kernel((tx) => insertNewLink(tx, subject, linkLifetimeSeconds))).code;
+}
+
+export async function insertNewLink(
+  tx: Tx,
+  subject: SessionSubject,
+  lifetimeSeconds: number,
+): Promise<{ code: string; expiresAt: Date }> {
   const code = newSecret();
-  await db.kernel((tx) =>
-    insertLoginLink(tx, { ...subject, codeHash: hashOf(code), lifetimeSeconds: linkLifetimeSeconds }),
-  );
-  return code;
+  const expiresAt = await insertLoginLink(tx, { ...subject, codeHash: hashOf(code), lifetimeSeconds });
+  return { code, expiresAt };
 }
 
 /** Starts a session for a user who is authenticated already. Returns the value of the session cookie. */
@@ -58,14 +65,13 @@ export async function startSession(db: Database, code: string): Promise<string> 
           sessionHash: hashOf(session),
           lifetimeSeconds: sessionLifetimeSeconds,
         });
+        await acceptInvitation(tx, found);
         await deleteEnded(tx, endedBatch);
         return found;
       })
     : null;
   if (subject) return session;
-  throw tenancyErrors.raise.login_link_refused(
-    'The login link is unknown, was used before, or is older than 30 minutes',
-  );
+  throw tenancyErrors.raise.login_link_refused('The login link is unknown, was used before, or is too old');
 }
 
 /** Checks the user and the key behind the session every time: what they lose, it loses at once. */

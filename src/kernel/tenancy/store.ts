@@ -1,13 +1,13 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
-import type { PageRequest, Plan, Principal, Tenant, User, Workspace } from './types.ts';
+import type { PageRequest, Plan, Principal, Role, Tenant, User, Workspace } from './types.ts';
 
 const tenantColumns = sql`
   tenant_id as "tenantId", name, plan, limits, created_at as "createdAt", updated_at as "updatedAt"`;
 const workspaceColumns = sql`workspace_id as "workspaceId", name, created_at as "createdAt", updated_at as "updatedAt"`;
 const userColumns = sql`
   user_id as "userId", role, name, email, disabled_at as "disabledAt", operator_since as "operatorSince",
-  created_at as "createdAt", last_seen_at as "lastSeenAt"`;
+  invited_at as "invitedAt", created_at as "createdAt", last_seen_at as "lastSeenAt"`;
 
 /** False when the tenant exists already, or another transaction has just created it. */
 export async function insertTenantIfMissing(
@@ -246,11 +246,13 @@ export interface UserChange {
   disabled?: boolean | undefined;
   /** Only ever false: a verified token makes an operator. */
   operator?: false | undefined;
+  /** Until a newer token says otherwise. Sessions follow it at once. */
+  role?: Role | undefined;
 }
 
 export function updateUser(
   tx: Tx,
-  { tenantId, userId, disabled, operator, byOperator }: UserChange & { byOperator: boolean },
+  { tenantId, userId, disabled, operator, role, byOperator }: UserChange & { byOperator: boolean },
 ): Promise<User | null> {
   return tx.find<User>(sql`
     update users
@@ -263,7 +265,11 @@ export function updateUser(
              when ${disabled ?? null}::boolean is null then disabled_by_operator
              else false
            end,
-           operator_since = case when ${operator === undefined} then operator_since end
+           operator_since = case when ${operator === undefined} then operator_since end,
+           role = coalesce(${role ?? null}, role),
+           role_issued_at = case when ${role === undefined} then role_issued_at else clock_timestamp() end,
+           roles_issued = case when ${role === undefined} then roles_issued else array[${role ?? ''}] end,
+           role_since = case when ${role === undefined} then role_since else clock_timestamp() end
      where tenant_id = ${tenantId}
        and user_id = ${userId}
     returning ${userColumns}`);

@@ -48,6 +48,8 @@ export interface User {
   disabledAt: Date | null;
   /** Set by the first verified operator token. Only an operator can change this user or clear it. */
   operatorSince: Date | null;
+  /** Set while an invited person has not come yet. */
+  invitedAt: Date | null;
   createdAt: Date;
   lastSeenAt: Date;
 }
