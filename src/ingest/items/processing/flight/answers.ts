@@ -35,6 +35,8 @@ interface KeptProgress {
 
 /** Answers wait for each other for so long: each commit locks the job's counts. A crash forgets no more than this. */
 const gatherMs = 50;
+/** While an answer waits longer than this, no further call begins: a crash would repeat all of them. */
+const lateMs = 200;
 const retryMs = { first: 50, most: 1_000 };
 /** An answer is kept for so long while the database is away; by then others have taken its row over. */
 const keepMs = 300_000;
@@ -53,7 +55,9 @@ export class Answers {
   #held: Answer[] = [];
   #isRunning = true;
   #loop: Promise<void>;
-  #committedAtMs = 0;
+  /** When the oldest answer came that waits, and the oldest that is being committed. */
+  #heldSinceMs = Number.POSITIVE_INFINITY;
+  #committingSinceMs = Number.POSITIVE_INFINITY;
   #seen = { items: 0, failures: 0, sinceMs: performance.now() };
   #isStuck = false;
   #isCommitting = false;
@@ -82,7 +86,8 @@ export class Answers {
 
   /** The database is away, or too busy: no further call may begin until what has come is safe. */
   get isStuck(): boolean {
-    return this.#isStuck;
+    if (this.#isStuck) return true;
+    return performance.now() - Math.min(this.#heldSinceMs, this.#committingSinceMs) > lateMs;
   }
 
   /** Answers are being committed, or wait for it. */
@@ -91,17 +96,20 @@ export class Answers {
   }
 
   add(answer: Answer): void {
-    if (answer.changes.length === 0) return;
-    this.#held.push(answer);
-    this.#bell.ring();
+    if (answer.changes.length > 0) this.#hold(answer);
   }
 
   /** Stores how far rows have come, and resolves when that is safe, with those that are still ours. */
   keep(progress: readonly ItemProgress[], calls: ProviderCall[]): Promise<ReadonlySet<number>> {
     return new Promise((resolve, reject) => {
-      this.#held.push({ changes: [], calls, kept: { progress, resolve, reject } });
-      this.#bell.ring();
+      this.#hold({ changes: [], calls, kept: { progress, resolve, reject } });
     });
+  }
+
+  #hold(answer: Answer): void {
+    this.#held.push(answer);
+    this.#heldSinceMs = Math.min(this.#heldSinceMs, performance.now());
+    this.#bell.ring();
   }
 
   /** Commits the rest. */
@@ -119,13 +127,15 @@ export class Answers {
         await this.#bell.wait(60_000);
         continue;
       }
-      const gatherFor = this.#committedAtMs + gatherMs - performance.now();
+      const gatherFor = this.#heldSinceMs + gatherMs - performance.now();
       if (this.#isRunning && gatherFor > 0) await new Promise((resolve) => setTimeout(resolve, gatherFor));
       const answers = this.#held.splice(0);
+      this.#committingSinceMs = this.#heldSinceMs;
+      this.#heldSinceMs = Number.POSITIVE_INFINITY;
       this.#isCommitting = true;
       await this.#commitSurely(answers);
       this.#isCommitting = false;
-      this.#committedAtMs = performance.now();
+      this.#committingSinceMs = Number.POSITIVE_INFINITY;
       this.#onCommit();
     }
   }

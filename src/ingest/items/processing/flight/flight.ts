@@ -51,6 +51,8 @@ export class Flight {
   #hasFreed = false;
   #hasClaimed = false;
   #aloneAtMs = performance.now() - betweenAloneMs;
+  /** Until then no other row is expected, and those that are claimed alone follow each other at once. */
+  #othersDryUntilMs = 0;
   #wait: ProviderWait | null = null;
 
   constructor(deps: TurnDeps, opened: Opened) {
@@ -108,7 +110,8 @@ export class Flight {
   }
 
   #wantsAlone(): boolean {
-    return this.#hasCrashed && performance.now() > this.#aloneAtMs + betweenAloneMs;
+    const now = performance.now();
+    return this.#hasCrashed && (now < this.#othersDryUntilMs || now > this.#aloneAtMs + betweenAloneMs);
   }
 
   /**
@@ -143,10 +146,12 @@ export class Flight {
       if (freed > 0 && this.#hasClaimed) this.#leaveFreed();
       this.#hasClaimed ||= items.length > 0;
       this.#hasCrashed = hasCrashed && !this.#hasFreed;
-      if (alone) this.#aloneAtMs = performance.now();
+      const now = performance.now();
+      if (alone) this.#aloneAtMs = now;
       this.#isDry = items.length === 0 || (!alone && items.length < limit);
-      if (this.#isDry && this.#hasCrashed && !alone) this.#aloneAtMs = 0;
-      this.#claimAtMs = performance.now() + (this.#isDry ? lookMs : Math.min(this.#spacingMs, maxParkMs));
+      if (this.#isDry && !alone) this.#othersDryUntilMs = now + lookMs;
+      const spacingMs = Math.min(this.#spacingMs, maxParkMs);
+      this.#claimAtMs = now + (this.#isDry && !(this.#hasCrashed && !alone) ? lookMs : spacingMs);
     } catch (error) {
       if (isSluiceError(error) && error.code === 'lease_lost') throw error;
       if (!isOurTrouble(error)) throw error;
