@@ -3620,6 +3620,18 @@ create table public.knowledge_documents (
   allow text[]
 ) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=80);
 
+create table public.knowledge_evaluations (
+  tenant_id text not null,
+  kb_id text not null,
+  evaluation_id uuid not null,
+  generation integer not null,
+  mode text not null,
+  k integer not null,
+  scores jsonb not null,
+  questions jsonb not null,
+  created_at timestamp with time zone default clock_timestamp() not null
+);
+
 create table public.knowledge_files (
   tenant_id text not null,
   kb_id text not null,
@@ -4424,6 +4436,10 @@ alter table public.knowledge_documents add constraint knowledge_documents_tenant
 
 alter table public.knowledge_documents add constraint knowledge_documents_state_check CHECK ((state = ANY (ARRAY['indexed'::text, 'empty'::text, 'error'::text, 'gone'::text])));
 
+alter table public.knowledge_evaluations add constraint knowledge_evaluations_pkey PRIMARY KEY (tenant_id, kb_id, evaluation_id);
+
+alter table public.knowledge_evaluations add constraint knowledge_evaluations_tenant_id_kb_id_fkey FOREIGN KEY (tenant_id, kb_id) REFERENCES public.knowledge_bases(tenant_id, kb_id) ON DELETE CASCADE;
+
 alter table public.knowledge_files add constraint knowledge_files_pkey PRIMARY KEY (tenant_id, kb_id, file_id);
 
 alter table public.knowledge_files add constraint knowledge_files_tenant_id_kb_id_name_key UNIQUE (tenant_id, kb_id, name);
@@ -5060,6 +5076,10 @@ alter table public.knowledge_documents enable row level security;
 
 alter table public.knowledge_documents force row level security;
 
+alter table public.knowledge_evaluations enable row level security;
+
+alter table public.knowledge_evaluations force row level security;
+
 alter table public.knowledge_files enable row level security;
 
 alter table public.knowledge_files force row level security;
@@ -5383,6 +5403,12 @@ create policy kernel_rows on public.knowledge_documents for all to sluice_kernel
 create policy owner_rows on public.knowledge_documents for select to current_user using (true);
 
 create policy tenant_rows on public.knowledge_documents for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
+create policy kernel_rows on public.knowledge_evaluations for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.knowledge_evaluations for select to current_user using (true);
+
+create policy tenant_rows on public.knowledge_evaluations for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy allowed_rows on public.knowledge_files as restrictive for select to sluice_tenant using (((allow IS NULL) OR (( SELECT public.current_groups() AS current_groups) IS NULL) OR (allow && ( SELECT public.current_groups() AS current_groups))));
 
@@ -5729,6 +5755,10 @@ grant delete, insert, select, update on public.knowledge_bases to sluice_tenant;
 grant delete, select on public.knowledge_documents to sluice_kernel;
 
 grant delete, insert, select, update on public.knowledge_documents to sluice_tenant;
+
+grant delete, select on public.knowledge_evaluations to sluice_kernel;
+
+grant delete, insert, select on public.knowledge_evaluations to sluice_tenant;
 
 grant select on public.knowledge_files to sluice_kernel;
 

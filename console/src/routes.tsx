@@ -23,6 +23,7 @@ import { loginSearch } from './pages/login/search.ts';
 import { overviewSearch } from './pages/overview/search.ts';
 import { pendingSearch } from './pages/pending/search.ts';
 import { scrapeSearch, scrapesSearch } from './pages/scrapes/search.ts';
+import { searchEverywhere } from './pages/search/search.ts';
 import { settingsSearch } from './pages/settings/search.ts';
 import { uploadSearch, uploadsSearch } from './pages/uploads/search.ts';
 import { webhooksSearch } from './pages/webhooks/search.ts';
@@ -141,6 +142,12 @@ const pages = [
     path: '/knowledge',
     validateSearch: knowledgeSearch,
     component: page(() => import('./pages/knowledge/knowledge-page.tsx')),
+  }),
+  createRoute({
+    ...parent,
+    path: '/search',
+    validateSearch: searchEverywhere,
+    component: page(() => import('./pages/search/search-page.tsx')),
   }),
   createRoute({
     ...parent,

@@ -44,6 +44,16 @@ test('files are chosen, indexed, searched and shown in place, and a broken file 
   await found.getByRole('button', { name: 'Show in place' }).first().click();
   const drawer = page.getByRole('dialog');
   await drawer.getByText('Quiet hours').first().waitFor();
+  await page.goto(`${server.url}/search?q=making+music+at+night`);
+  const everywhere = page.getByRole('region', { name: 'Passages found' });
+  await everywhere.getByText('drums').waitFor();
+  const facets = page.getByRole('navigation', { name: 'Narrow the search' });
+  await facets.getByRole('button', { name: /House rules/ }).click();
+  await everywhere.getByText('drums').waitFor();
+  expect(new URL(page.url()).searchParams.get('base')).not.toBeNull();
+  await facets.getByRole('button', { name: /markdown/ }).waitFor();
+  await everywhere.getByRole('link', { name: 'Quiet hours' }).click();
+  await page.getByRole('dialog').getByText('Quiet hours').first().waitFor();
   // A colleague opens the same view from the address.
   const other = await browser.open();
   await other.page.goto(await server.loginLink({ tenantId, role: 'member' }));

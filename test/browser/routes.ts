@@ -25,6 +25,7 @@ export function viewsOf(seeded: Seeded): { name: string; path: string }[] {
     { name: 'knowledge-new', path: '/knowledge/new' },
     { name: 'knowledge-base', path: `/knowledge/${seeded.kbId}` },
     { name: 'knowledge-search', path: `/knowledge/${seeded.kbId}?q=send+something+back` },
+    { name: 'search', path: '/search?q=send+something+back' },
     { name: 'scrapes', path: '/scrapes' },
     { name: 'scrape-source', path: `/scrapes/${seeded.source}` },
     { name: 'connectors', path: '/connectors' },

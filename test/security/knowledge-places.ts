@@ -67,6 +67,7 @@ export function knowledgePlaces({ made, firstRow }: Means): Record<string, Place
       base: { query: 'x' },
       isAlike: true,
     },
+    ...askedPlaces(newKb),
     'POST /api/knowledge/:kb_id/search /query': { back: null, why: 'a question', params: newKb },
     'POST /api/knowledge/:kb_id/search /mode': { ...word, params: newKb, isAlike: true },
   };
@@ -152,5 +153,35 @@ function labelPlaces(column: (path: string) => Place['back']): Record<string, Pl
     '/metadata/*': { back: null, why: anyName },
     '/metadata/*=': { back: column("(select e.value #>> '{}' from jsonb_each(l.metadata) e limit 1)") },
     '/metadata/*/0': { back: column("(select e.value #>> '{0}' from jsonb_each(l.metadata) e limit 1)") },
+  };
+}
+
+/** Questions, and what they are narrowed to: nothing of them is kept but the questions of an evaluation. */
+function askedPlaces(params: NonNullable<Place['params']>): Record<string, Place> {
+  const asked: Place = { back: null, why: 'a question', isAlike: true };
+  const base = { query: 'x' };
+  const all = 'POST /api/knowledge/search';
+  const openAi = 'POST /v1/vector_stores/:vector_store_id/search';
+  const store = async (turn: Turn) => ({ vector_store_id: (await params(turn)).kb_id ?? '' });
+  const question = { query: 'x', relevant: ['file:x'] };
+  const evaluation = { params, base: { questions: [question] } };
+  return {
+    [`${all} /query`]: asked,
+    [`${all} /kb_ids/0`]: { ...asked, base },
+    [`${all} /mode`]: { ...asked, base },
+    [`${all} /filter/*`]: { ...asked, base },
+    [`${all} /facets/0`]: { ...asked, base },
+    [`${openAi} /query`]: { ...asked, params: store },
+    [`${openAi} /query/0`]: { ...asked, params: store, base: { query: ['x'] } },
+    [`${openAi} /filters/*`]: { ...asked, params: store, base },
+    [`${openAi} /ranking_options/ranker`]: { ...asked, params: store, base },
+    'POST /api/knowledge/:kb_id/evaluations /questions/0/query': { ...asked, ...evaluation },
+    'POST /api/knowledge/:kb_id/evaluations /questions/0/relevant/0': { ...asked, ...evaluation },
+    'POST /api/knowledge/:kb_id/evaluations /questions/0/relevant/0/uri': {
+      ...asked,
+      params,
+      base: { questions: [{ query: 'x', relevant: [{ uri: 'file:x', grade: 1 }] }] },
+    },
+    'POST /api/knowledge/:kb_id/evaluations /mode': { ...asked, ...evaluation },
   };
 }

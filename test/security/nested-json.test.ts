@@ -112,6 +112,7 @@ describe('a JSON body that is too large', () => {
     /^POST \/api\/(jobs|uploads|knowledge|connectors\/import)$/,
     /\/(match|reprocess|mappings?|promote|sources(\/x)?|adapters\/x|items\/x|sync)$/,
     /^PATCH \/api\/knowledge\/x$/,
+    /^POST \/api\/knowledge\/x\/evaluations$/,
   ];
   const isData = (name: string) =>
     name !== 'POST /api/connectors/x/sync' && dataRoutes.some((one) => one.test(name));

@@ -102,6 +102,7 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
     return field(await asVictim(making, { path, body: { correlation_id: canary } }), 'job_id');
   },
   '/api/knowledge/:kb_id': knowledgeBase,
+  '/v1/vector_stores/:vector_store_id': async () => victimsKb,
   '/api/knowledge/:kb_id/sources/:source_id': (making) => lastOf(making, 'sources', 'source_id'),
   '/api/knowledge/:kb_id/documents/:document_id': (making) => lastOf(making, 'documents', 'document_id'),
   '/api/ingestion/jobs/:id': async () => victimsKb,
@@ -295,6 +296,12 @@ async function knowledgeBase(making: Making): Promise<string> {
   await making.database.owner(
     `insert into knowledge_labels (tenant_id, kb_id, source_id, uri_key, metadata)
      values ($1, $2, gen_random_uuid(), '\\x00', jsonb_build_object('word', $3::text))`,
+    [making.victim.tenantId, victimsKb, canary],
+  );
+  await making.database.owner(
+    `insert into knowledge_evaluations (tenant_id, kb_id, evaluation_id, generation, mode, k, scores, questions)
+     values ($1, $2, gen_random_uuid(), 1, 'text', 1, '{"questions": 1, "recall": 0, "ndcg": 0, "mrr": 0}',
+             jsonb_build_array(jsonb_build_object('query', $3::text)))`,
     [making.victim.tenantId, victimsKb, canary],
   );
   const started = await asVictim(making, { path: `/api/ingestion/jobs/${victimsKb}/start` });

@@ -265,6 +265,49 @@ export interface CatalogMatches {
   }[];
 }
 
+export interface ComparedKnowledgeEvaluation {
+  evaluation_id: string;
+  /** The build of the index that was asked */
+  generation: number;
+  mode: 'vector' | 'text' | 'hybrid';
+  k: number;
+  questions: number;
+  /** Share of the relevant documents among the first k, mean over the questions */
+  recall: number;
+  ndcg: number;
+  /** Mean of 1 / place of the first relevant document */
+  mrr: number;
+  created_at: string;
+  /** The last evaluation of an earlier generation, if there is one */
+  earlier: KnowledgeEvaluation | null;
+  worse: {
+    query: string;
+    before: {
+      query: string;
+      /** Place of the first relevant document; null: not among the first k */
+      rank: number | null;
+      recall: number;
+      ndcg: number;
+    };
+    now: {
+      query: string;
+      /** Place of the first relevant document; null: not among the first k */
+      rank: number | null;
+      recall: number;
+      ndcg: number;
+    };
+  }[];
+  /** How many questions are answered better */
+  better: number;
+  scores: {
+    query: string;
+    /** Place of the first relevant document; null: not among the first k */
+    rank: number | null;
+    recall: number;
+    ndcg: number;
+  }[];
+}
+
 export interface Connector {
   connector_id: string;
   tenant_id: string;
@@ -778,6 +821,21 @@ export interface KnowledgeDocument {
   updated_at: string;
 }
 
+export interface KnowledgeEvaluation {
+  evaluation_id: string;
+  /** The build of the index that was asked */
+  generation: number;
+  mode: 'vector' | 'text' | 'hybrid';
+  k: number;
+  questions: number;
+  /** Share of the relevant documents among the first k, mean over the questions */
+  recall: number;
+  ndcg: number;
+  /** Mean of 1 / place of the first relevant document */
+  mrr: number;
+  created_at: string;
+}
+
 export interface KnowledgeFile {
   file_id: string;
   kb_id: string;
@@ -869,6 +927,74 @@ export interface KnowledgeResults {
   }[];
   /** What to know of the results: fields that no document has */
   notes?: string[];
+}
+
+export interface KnowledgeResultsOfAll {
+  results: {
+    document: {
+      document_id: string;
+      uri: string;
+      title: string;
+      /** What the document, its source and the API say of it; for filters */
+      metadata: Record<string, unknown>;
+    };
+    heading_path: string[];
+    start: number;
+    end: number;
+    text: string;
+    score: number;
+    /** Other places with the same text, at most 20; absent if there are none */
+    also_in?: {
+      document: {
+        document_id: string;
+        uri: string;
+        title: string;
+      };
+      heading_path: string[];
+      start: number;
+      end: number;
+    }[];
+    /** How the score came about; only if the request has `explain` */
+    explanation?: {
+      /** Cosine of the vectors of passage and query */
+      similarity: number | null;
+      /** Score of the words: the sum of their scores */
+      bm25: number;
+      /** Score of an average passage with each word of the query once */
+      bm25_of_all_words: number;
+      /** What the words add to the similarity in a hybrid search */
+      words_add: number | null;
+      word_count: number | null;
+      average_word_count: number | null;
+      words: {
+        /** As the index has it */
+        word: string;
+        /** Number of passages that contain it */
+        passages: number;
+        /** Its inverse document frequency */
+        weight: number;
+        /** How often the passage contains it */
+        occurrences: number;
+        score: number;
+      }[];
+    };
+    base: {
+      kb_id: string;
+      name: string;
+    };
+  }[];
+  facets: {
+    /** base, format, or a field of the metadata */
+    field: string;
+    values: {
+      value: string | number | boolean;
+      label: string;
+      /** How many of the found documents have it */
+      documents: number;
+    }[];
+  }[];
+  /** Knowledge bases that could not be searched */
+  notes: string[];
 }
 
 export interface KnowledgeRun {
@@ -969,6 +1095,25 @@ export interface MetricBreakdown {
   conversions: number | null;
   conversion_value: number | null;
   currency: string | null;
+}
+
+export interface OpenAiSearchResults {
+  object: 'vector_store.search_results.page';
+  search_query: string[];
+  data: {
+    /** The document_id */
+    file_id: string;
+    /** The name of the file, or the URI of the document */
+    filename: string;
+    score: number;
+    attributes: Record<string, string | number | boolean>;
+    content: {
+      type: 'text';
+      text: string;
+    }[];
+  }[];
+  has_more: boolean;
+  next_page: string | null;
 }
 
 export interface Overview {
@@ -3149,6 +3294,25 @@ export interface Paths {
       };
     };
   };
+  '/api/knowledge/search': {
+    /** Search all knowledge bases, or some of them, and count what was found by base, format and metadata. Right: `knowledge.search`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        query: string;
+        /** Default: all */
+        kb_ids?: string[];
+        limit?: number;
+        mode?: 'vector' | 'text' | 'hybrid';
+        /** Only documents whose metadata match: {field: value | [values] | {eq, in, gt, gte, lt, lte, exists}}. Several fields must all match; combine filters with $and, $or (lists) and $not */
+        filter?: Record<string, unknown>;
+        /** Fields of the metadata to count, beside base and format */
+        facets?: string[];
+      };
+      reply: KnowledgeResultsOfAll;
+    };
+  };
   '/api/knowledge/{kb_id}': {
     /** Get a knowledge base. Right: `knowledge.read`. */
     get: {
@@ -3333,6 +3497,46 @@ export interface Paths {
       body: undefined;
       reply: {
         data: KnowledgePassage[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/knowledge/{kb_id}/evaluations': {
+    /** Ask questions with known answers, keep the scores, and compare with the last build of the index. Right: `knowledge.ingest`. */
+    post: {
+      path: {
+        kb_id: string;
+      };
+      query: undefined;
+      body: {
+        questions: {
+          query: string;
+          /** URIs of the documents that should be found; with a grade, higher is better */
+          relevant: (string | {
+            uri: string;
+            grade: number;
+          })[];
+        }[];
+        mode?: 'vector' | 'text' | 'hybrid';
+        k?: number;
+      };
+      reply: ComparedKnowledgeEvaluation;
+    };
+    /** List the evaluations of a knowledge base, newest first; the last 100 are kept. Right: `knowledge.ingest`. */
+    get: {
+      path: {
+        kb_id: string;
+      };
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the previous page */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: KnowledgeEvaluation[];
         has_more: boolean;
         next_cursor: string | null;
       };
@@ -4608,6 +4812,29 @@ export interface Paths {
       query: undefined;
       body: undefined;
       reply: string;
+    };
+  };
+  '/v1/vector_stores/{vector_store_id}/search': {
+    /** Search a knowledge base as a vector store of OpenAI. Right: `knowledge.search`. */
+    post: {
+      path: {
+        /** A kb_id */
+        vector_store_id: string;
+      };
+      query: undefined;
+      body: {
+        query: string | string[];
+        max_num_results?: number;
+        /** {type, key, value} with eq, ne, gt, gte, lt, lte, in or nin; or {type, filters} with and or or */
+        filters?: Record<string, unknown> | null;
+        ranking_options?: {
+          ranker?: string;
+          score_threshold?: number;
+        } | null;
+        /** Accepted and ignored: queries are never rewritten */
+        rewrite_query?: boolean;
+      };
+      reply: OpenAiSearchResults;
     };
   };
 }

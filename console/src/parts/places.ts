@@ -60,7 +60,16 @@ export const places: readonly Place[] = [
     key: 'k',
     group: 'pipelines',
     area: 'knowledge',
-    words: 'documents search bases',
+    words: 'documents bases',
+  },
+  {
+    to: '/search',
+    label: 'Search',
+    icon: 'search',
+    key: 'q',
+    group: 'pipelines',
+    area: 'knowledge',
+    words: 'find passages answers questions knowledge',
   },
   {
     to: '/scrapes',

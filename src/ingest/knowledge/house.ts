@@ -20,6 +20,7 @@ export const knowledgeHouse = defineHouse({
   ],
   commands: {
     index: async () => (await import('./commands/index-command.ts')).addIndexCommand,
+    knowledge: async () => (await import('./commands/knowledge.ts')).addKnowledgeCommand,
     search: async () => (await import('./commands/search.ts')).addSearchCommand,
   },
   prepare: async (ownerUrl, options) => {

@@ -255,6 +255,25 @@ export const searchReply = z
   })
   .meta({ id: 'KnowledgeResults' });
 
+export const searchAllReply = z
+  .object({
+    results: z.array(found.extend({ base: z.object({ kb_id: z.string(), name: z.string() }) })),
+    facets: z.array(
+      z.object({
+        field: z.string().describe('base, format, or a field of the metadata'),
+        values: z.array(
+          z.object({
+            value: z.union([z.string(), z.number(), z.boolean()]),
+            label: z.string(),
+            documents: z.int().describe('How many of the found documents have it'),
+          }),
+        ),
+      }),
+    ),
+    notes: z.array(z.string()).describe('Knowledge bases that could not be searched'),
+  })
+  .meta({ id: 'KnowledgeResultsOfAll' });
+
 export const planReply = z
   .object({
     documents: z.object({ new: z.int(), changed: z.int(), gone: z.int(), unchanged: z.int() }),

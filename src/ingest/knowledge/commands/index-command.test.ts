@@ -223,3 +223,22 @@ test('a server that is not there ends with 5, a wrong token with 4, an unknown k
   expect(unknown).toMatchObject({ code: 1, stdout: '' });
   expect(unknown.stderr).toContain('(knowledge_base_not_found)');
 });
+
+test('questions with known answers are scored, and a wrong line is named', async () => {
+  const tenantId = await newTenant(database);
+  const docs = path.join(sluice.cwd, 'docs');
+  await mkdir(docs, { recursive: true });
+  await writeFile(path.join(docs, 'pump.md'), '# Pump\n\nThe pump is oiled every week.\n');
+  await writeFile(path.join(docs, 'bread.md'), '# Bread\n\nBread needs yeast and time.\n');
+  expect((await run(tenantId, 'index', 'docs', '--kb', 'eval')).code).toBe(0);
+  const questions = path.join(docs, 'questions.jsonl');
+  await writeFile(questions, '{"query": "how often is the pump oiled", "relevant": ["file:pump.md"]}\n');
+  const scored = await run(tenantId, 'knowledge', 'eval', questions, '--kb', 'eval', '--k', '1');
+  expect(scored.stdout).toContain('1 questions, hybrid, generation 1');
+  expect(scored.stdout).toMatch(/recall@1\s+1\.000/);
+  expect(scored.stdout).toMatch(/nDCG@1\s+1\.000/);
+  await writeFile(questions, '{"query": "x", "relevant": ["y"]}\nnot json\n');
+  const refused = await run(tenantId, 'knowledge', 'eval', questions, '--kb', 'eval');
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain('Line 2');
+});
