@@ -15,6 +15,7 @@ import { installConsole } from './console/console.ts';
 import { installLogin } from './console/login.ts';
 import { installPages } from './console/pages.ts';
 import { installSecurityHeaders, writeSecurityHeaders } from './console/security-headers.ts';
+import { installDocRoutes } from './docs/doc-routes.ts';
 import { installOpenApi, installOpenApiRoutes } from './docs/openapi.ts';
 import { apiErrors } from './errors.ts';
 import { installHealth, type ReadyReport } from './health.ts';
@@ -97,6 +98,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   installMetrics(typed, { registry: deps.metrics, token: config.metricsToken, authenticator });
   installHealth(typed, deps);
   installPages(typed);
+  installDocRoutes(typed);
   const sendPage = installConsole(typed, deps.consoleDir);
   installLogin(typed, { db, authenticator, isHttps, sendPage });
   installOpenApiRoutes(typed);

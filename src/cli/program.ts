@@ -25,6 +25,10 @@ const commands: Record<string, CommandLoader> = Object.assign(
     token: async () => (await import('./commands/token.ts')).addTokenCommand,
     config: async () => (await import('./commands/config.ts')).addConfigCommand,
     doctor: async () => (await import('./commands/doctor/doctor.ts')).addDoctorCommand,
+    completion: async () => {
+      const { addCompletionCommand } = await import('./commands/completion.ts');
+      return (program: Command) => addCompletionCommand(program, () => buildProgram(['--help']));
+    },
   },
   ...houses.map((house) => house.commands),
 );

@@ -5,6 +5,37 @@ export const plainStyle = `:root {
   line-height: 1.5;
 }
 
+header {
+  display: flex;
+  gap: 1.5rem;
+  max-width: 60rem;
+  margin: 1rem auto 0;
+  padding: 0 1rem;
+}
+
+nav ul {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 0.25rem 1rem;
+  padding: 0;
+  list-style: none;
+}
+
+img {
+  max-width: 100%;
+}
+
+table {
+  display: block;
+  overflow-x: auto;
+  border-collapse: collapse;
+}
+
+th {
+  padding-right: 1rem;
+  text-align: left;
+}
+
 main {
   max-width: 60rem;
   margin: 2rem auto;
