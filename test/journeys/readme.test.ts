@@ -25,35 +25,35 @@ beforeAll(async () => {
   url = /running at (\S+)/.exec(server.stdout())?.[1] ?? '';
 });
 
-// The commands are run as they are written, by a shell; only `npx` is replaced, which would ask the registry.
+// The commands are run as they are written, by a shell; `sluice` is the program that was built here.
 describe('the commands of the README work as written:', () => {
   test('items ends with two of four rows failed', async () => {
-    const { code, output } = await run('npx sluice items import');
+    const { code, output } = await run('sluice items import');
     expect(output).toContain('4 rows, 2 done, 2 failed');
     expect(code).toBe(3);
   });
 
   test('uploads promotes eleven of twelve rows', async () => {
-    const { code, output } = await run('npx sluice upload');
+    const { code, output } = await run('sluice upload');
     expect(output).toMatch(/partial +12 +11 +1 /);
     expect(code).toBe(3);
   });
 
   test('knowledge indexes the documents, and the first result has the answer', async () => {
-    expect(await run('npx sluice index')).toMatchObject({ code: 0 });
-    const { code, output } = await run('npx sluice search');
+    expect(await run('sluice index')).toMatchObject({ code: 0 });
+    const { code, output } = await run('sluice search');
     expect(output.slice(0, 200)).toContain('Oil the pump every two weeks.');
     expect(code).toBe(0);
   });
 
   test('scrapes hands both references over', async () => {
-    const { code, output } = await run('npx sluice scrape');
+    const { code, output } = await run('sluice scrape');
     expect(output).toMatch(/completed +2 +2 /);
     expect(code).toBe(0);
   });
 
   test('connectors names the missing credentials', async () => {
-    const { code, output } = await run('npx sluice sync');
+    const { code, output } = await run('sluice sync');
     expect(output).toContain('AIRBYTE_WORKSPACE_ID');
     expect(code).toBe(0);
   });
@@ -71,7 +71,7 @@ function commandsIn(page: string): string[] {
 async function run(beginning: string): Promise<{ code: number | null; output: string }> {
   const [command, ...others] = commands.filter((line) => line.startsWith(`${beginning} `));
   if (command === undefined || others.length > 0) throw new Error(`The README must have one ${beginning}`);
-  const program = `npx() { shift; "${process.execPath}" "${path.join(root, 'dist/main.js')}" "$@"; }\n${command}`;
+  const program = `sluice() { "${process.execPath}" "${path.join(root, 'dist/main.js')}" "$@"; }\n${command}`;
   const child = spawn('sh', ['-c', program], {
     cwd: sluice.cwd,
     env: { SLUICE_URL: url, DATABASE_URL: database.ownerUrl },

@@ -109,7 +109,7 @@ function NoAdapters({ q, button }: { q: string | undefined; button: React.ReactN
       sentence="No adapter yet. Create one to make jobs of new files in a folder, an S3 prefix or an FTP directory."
       sample={['orders', 'ok', '2 min ago', 'every 5 minutes', 'FTP', '1,204 taken in']}
       button={button}
-      command="npx sluice scan --watch"
+      command="sluice scan --watch"
     />
   );
 }

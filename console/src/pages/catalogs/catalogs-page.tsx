@@ -79,7 +79,7 @@ function NoCatalogue({ button }: { button: React.ReactNode }) {
       sentence="No catalogue yet. Upload a CSV of your products with a column for the SKU or the title."
       sample={['products', '41,200 products', 'version 3', '2 min ago']}
       button={button}
-      command="npx sluice catalog put products products.csv"
+      command="sluice catalog put products products.csv"
     />
   );
 }

@@ -166,7 +166,7 @@ function NoConnectors({ q, button }: { q: string | undefined; button: React.Reac
       sentence="No connector yet. Enrol an Airbyte connection to sync it on schedule, with retries and a history."
       sample={['Shop orders', 'done', '12 min ago', 'every 6 h', '12,480 records']}
       button={button}
-      command="npx sluice sync now <connector-id>"
+      command="sluice sync now <connector-id>"
     />
   );
 }

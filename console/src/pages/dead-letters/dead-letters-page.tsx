@@ -123,7 +123,7 @@ function NoLetters({ isFiltered }: { isFiltered: boolean }) {
     <Empty
       sentence="No job has failed for good. A job that does is listed here until it is requeued."
       sample={['Sync meta-ads', 'invalid credentials', '3 min ago']}
-      command="npx sluice dlq list"
+      command="sluice dlq list"
     />
   );
 }

@@ -107,7 +107,7 @@ function NoEvents({ isFiltered }: { isFiltered: boolean }) {
           : 'No event yet. Every change of a job, an upload or a hand-off is listed here.'
       }
       sample={['done in 3 s', <code key="type">job.completed</code>, 'just now']}
-      command="npx sluice jobs watch"
+      command="sluice jobs watch"
     />
   );
 }

@@ -131,7 +131,7 @@ function Nothing({ isFiltered: isNarrow }: { isFiltered: boolean }) {
           </Button>
         ) : undefined
       }
-      command="npx sluice upload report.csv --platform meta"
+      command="sluice upload report.csv --platform meta"
     />
   );
 }

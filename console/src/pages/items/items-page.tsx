@@ -129,7 +129,7 @@ function NoItems({ isFiltered, canCreate }: { isFiltered: boolean; canCreate: bo
       sentence="No file yet. Upload a file of rows: every row is processed and ends in a state with a reason."
       sample={['products.csv', '1,204 of 1,204 rows', '1,180 done, 24 not found', '3 min ago']}
       button={canCreate ? <NewButton /> : undefined}
-      command="npx sluice items import products.csv --processor noop"
+      command="sluice items import products.csv --processor noop"
     />
   );
 }

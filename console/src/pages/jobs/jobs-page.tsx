@@ -125,7 +125,7 @@ function NoJobs({ isFiltered }: { isFiltered: boolean }) {
     <Empty
       sentence="No job yet. Every upload, sync, scrape, indexing run and file of rows is listed here as a job."
       sample={['Items products.csv', <StatusChip key="state" status="success" />, '1,204 rows', '3 min ago']}
-      command="npx sluice jobs watch"
+      command="sluice jobs watch"
     />
   );
 }

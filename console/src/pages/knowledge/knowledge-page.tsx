@@ -94,7 +94,7 @@ function NoBases({ q, button }: { q: string | undefined; button: React.ReactNode
       sentence="No knowledge base yet. Create one from files, folders or sites, and search it by meaning and by words."
       sample={['Support handbook', 'done', '312 documents', '4,870 passages']}
       button={button}
-      command="npx sluice index ./docs --kb support"
+      command="sluice index ./docs --kb support"
     />
   );
 }

@@ -28,7 +28,7 @@ export default function LoginPage() {
       <p>
         The server prints a link when it starts. It works once, for 30 minutes. A token for the field above:
       </p>
-      <Command line="npx sluice token --tenant default --role admin" />
+      <Command line="sluice token --tenant default --role admin" />
     </main>
   );
 }

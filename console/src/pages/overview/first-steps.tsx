@@ -26,7 +26,7 @@ export function FirstSteps() {
               </Button>
             ))}
         </div>
-        <Command line="npx sluice upload report.csv --platform meta" />
+        <Command line="sluice upload report.csv --platform meta" />
       </div>
     </Panel>
   );

@@ -27,7 +27,7 @@ export function WorkersPanel() {
           <b data-tone={alive.length === 0 ? 'failed' : 'done'}>{count(alive.length)}</b>{' '}
           {alive.length === 1 ? 'worker' : 'workers'} alive
           {lost === 0 ? '' : `, ${count(lost)} lost`}
-          {alive.length === 0 ? '. Jobs wait until one is started: npx sluice worker' : ''}
+          {alive.length === 0 ? '. Jobs wait until one is started: sluice worker' : ''}
         </p>
       )}
       <ul className="worker-list">

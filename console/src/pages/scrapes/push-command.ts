@@ -7,7 +7,7 @@ export function pushCommand(source: string, kbId: string): string {
     content: 'The crane lifts 12 t.',
     metadata: { page: 3 },
   };
-  return `echo '${JSON.stringify(reference)}' | npx sluice scrape ${quoted(source)} --file - --kb ${quoted(kbId)}`;
+  return `echo '${JSON.stringify(reference)}' | sluice scrape ${quoted(source)} --file - --kb ${quoted(kbId)}`;
 }
 
 function quoted(word: string): string {

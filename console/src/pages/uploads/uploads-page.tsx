@@ -125,7 +125,7 @@ function NoUploads({ isFiltered, canUpload }: { isFiltered: boolean; canUpload: 
       sentence="No upload yet. Upload a report of Meta, Google or TikTok to get campaigns, ads and daily figures."
       sample={sample}
       button={<NewUploadButton />}
-      command="npx sluice upload march.csv --platform meta"
+      command="sluice upload march.csv --platform meta"
     />
   ) : (
     <Empty
