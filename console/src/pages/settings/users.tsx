@@ -164,5 +164,10 @@ const facts: Column<User>[] = [
       <StatusChip status={disabled ? 'disabled' : invited_at === null ? 'active' : 'invited'} />
     ),
   },
-  { id: 'seen', header: 'Last seen', width: 120, cell: ({ last_seen_at }) => <Ago at={last_seen_at} /> },
+  {
+    id: 'seen',
+    header: 'Last seen',
+    width: 120,
+    cell: ({ last_seen_at, invited_at }) => (invited_at === null ? <Ago at={last_seen_at} /> : '–'),
+  },
 ];
