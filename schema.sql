@@ -4032,6 +4032,19 @@ create table public.upkeep_tasks (
   last_error text
 );
 
+create table public.upload_corrections (
+  tenant_id text not null,
+  upload_id uuid not null,
+  row_index integer not null,
+  column_index integer not null,
+  line_no integer,
+  header text not null,
+  old_value text not null,
+  new_value text not null,
+  user_id text not null,
+  created_at timestamp with time zone default clock_timestamp() not null
+);
+
 create table public.upload_mappings (
   tenant_id text not null,
   platform text not null,
@@ -4606,6 +4619,8 @@ alter table public.tenants add constraint tenants_tenant_id_check CHECK (((lengt
 
 alter table public.upkeep_tasks add constraint upkeep_tasks_pkey PRIMARY KEY (task);
 
+alter table public.upload_corrections add constraint upload_corrections_pkey PRIMARY KEY (tenant_id, upload_id, row_index, column_index);
+
 alter table public.upload_mappings add constraint upload_mappings_pkey PRIMARY KEY (tenant_id, platform, header);
 
 alter table public.upload_mappings add constraint upload_mappings_header_check CHECK (((length(header) >= 1) AND (length(header) <= 500)));
@@ -5176,6 +5191,10 @@ alter table public.tenants enable row level security;
 
 alter table public.tenants force row level security;
 
+alter table public.upload_corrections enable row level security;
+
+alter table public.upload_corrections force row level security;
+
 alter table public.upload_mappings enable row level security;
 
 alter table public.upload_mappings force row level security;
@@ -5556,6 +5575,12 @@ create policy owner_rows on public.tenants for select to current_user using (tru
 
 create policy tenant_rows on public.tenants for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
+create policy kernel_rows on public.upload_corrections for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.upload_corrections for select to current_user using (true);
+
+create policy tenant_rows on public.upload_corrections for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
 create policy kernel_rows on public.upload_mappings for all to sluice_kernel using (true) with check (true);
 
 create policy owner_rows on public.upload_mappings for select to current_user using (true);
@@ -5883,6 +5908,12 @@ grant delete, insert, select, update on public.tenants to sluice_kernel;
 grant select on public.tenants to sluice_tenant;
 
 grant insert, select, update on public.upkeep_tasks to sluice_kernel;
+
+grant delete, insert, select, update on public.upload_corrections to sluice_intake;
+
+grant delete, select on public.upload_corrections to sluice_kernel;
+
+grant select on public.upload_corrections to sluice_tenant;
 
 grant select on public.upload_mappings to sluice_kernel;
 

@@ -54,7 +54,7 @@ const steering = (ok: number) => ({
 });
 
 interface Route {
-  method: 'GET' | 'POST' | 'PUT';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** As openapi.json names it. */
   path: string;
   query?: string;
@@ -87,6 +87,16 @@ const routes: Route[] = [
     expected: steering(202),
     state: 'held',
   },
+  { method: 'GET', path: `${one}/corrections`, expected: reading, state: 'done' },
+  { method: 'GET', path: `${one}/corrections.csv`, expected: reading, state: 'done' },
+  {
+    method: 'POST',
+    path: `${one}/corrections`,
+    body: { rows: [{ row_index: 1, cells: { 'Amount spent (USD)': '1.75' } }] },
+    expected: steering(202),
+    state: 'held',
+  },
+  { method: 'DELETE', path: `${one}/corrections`, expected: steering(202), state: 'held' },
   { method: 'POST', path: `${one}/undo`, expected: steering(200), state: 'done' },
   { method: 'POST', path: `${one}/promote`, expected: steering(202), state: 'held' },
   { method: 'POST', path: `${one}/cancel`, expected: steering(200), state: 'held' },

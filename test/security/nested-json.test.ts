@@ -110,7 +110,7 @@ describe('a JSON body that is too large', () => {
   /** Routes that take rows, references, mappings or lists of ids. */
   const dataRoutes = [
     /^POST \/api\/(jobs|uploads|knowledge|connectors\/import)$/,
-    /\/(match|reprocess|mappings?|promote|sources(\/x)?|adapters\/x|items\/x|sync)$/,
+    /\/(match|reprocess|mappings?|promote|corrections|sources(\/x)?|adapters\/x|items\/x|sync)$/,
     /^PATCH \/api\/knowledge\/x$/,
     /^POST \/api\/knowledge\/x\/evaluations$/,
   ];

@@ -141,6 +141,12 @@ async function makeTheRest({ product, database, victim }: Making): Promise<void>
     `insert into circuit_breakers (dependency, tenant_id, state, reason) values ($2, $1, 'open', $2)`,
     [tenantId, canary],
   );
+  await database.owner(
+    `insert into upload_corrections
+       (tenant_id, upload_id, row_index, column_index, header, old_value, new_value, user_id)
+     values ($1, gen_random_uuid(), 1, 1, $2, $2, $2, $2)`,
+    [tenantId, canary],
+  );
   await database.owner('insert into bi_logins (tenant_id, role_name) values ($1, $2)', [tenantId, canary]);
   await database.owner(
     `insert into dropped_files (tenant_id, path, size_bytes, modified_at, error_text)

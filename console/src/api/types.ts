@@ -1466,6 +1466,31 @@ export interface Session {
   expires_in_seconds: number;
 }
 
+export interface ShownFigureReconciliation {
+  /** Over the data lines of the file, identical ones once */
+  lines: string | null;
+  /** What identical lines would have added */
+  duplicates: string | null;
+  /** The file’s own total row; null when it has none */
+  total_row: string | null;
+  /** What production holds of it; null before promotion */
+  promoted: string | null;
+  refused: string | null;
+  /** Not stored, because a newer upload had stated it already */
+  superseded: string | null;
+  /** Cells that could not be read; no sum contains them */
+  unreadable: number;
+  agrees: boolean;
+  /** Where the sums differ */
+  difference: string | null;
+  /** The same as lines */
+  file_lines: string | null;
+  /** The same as total_row */
+  file_total: string | null;
+  /** Cells that a person corrected during review; the sums have them corrected */
+  corrected_cells: number;
+}
+
 export interface StagedRow {
   row_index: number;
   /** The line of the file, from 1 */
@@ -1687,6 +1712,17 @@ export interface Upload {
   undone_at: string | null;
 }
 
+export interface UploadCorrection {
+  row_index: number;
+  line: number | null;
+  column: string;
+  /** What the file says */
+  old_value: string;
+  new_value: string;
+  corrected_by: string;
+  corrected_at: string;
+}
+
 export interface UploadMapping {
   platform: 'meta' | 'google' | 'tiktok';
   mapping: Record<string, string | null>;
@@ -1758,7 +1794,11 @@ export interface UploadReconciliation {
   upload_id: string;
   status: string;
   agrees: boolean;
-  figures: Record<string, FigureReconciliation>;
+  figures: Record<string, ShownFigureReconciliation>;
+  notes: {
+    code: string;
+    message: string;
+  }[];
 }
 
 export interface User {
@@ -4393,6 +4433,55 @@ export interface Paths {
       query: undefined;
       body: undefined;
       reply: Upload;
+    };
+  };
+  '/api/uploads/{upload_id}/corrections': {
+    /** Correct cells of refused rows of a held upload; the file is read again with them and the upload stays held. Right: `upload.control`. */
+    post: {
+      path: {
+        upload_id: string;
+      };
+      query: undefined;
+      body: {
+        rows: {
+          row_index: number;
+          cells: Record<string, string>;
+        }[];
+      };
+      reply: Upload;
+    };
+    /** Take corrections of a held upload back, of one row or of all; the file is read again. Right: `upload.control`. */
+    delete: {
+      path: {
+        upload_id: string;
+      };
+      query: {
+        row_index?: number;
+      };
+      body: undefined;
+      reply: Upload;
+    };
+    /** List the corrected cells of an upload: what the file says, what was read instead, who and when. Right: `upload.read`. */
+    get: {
+      path: {
+        upload_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: UploadCorrection[];
+      };
+    };
+  };
+  '/api/uploads/{upload_id}/corrections.csv': {
+    /** Download the corrected cells of an upload as CSV. Right: `upload.read`. */
+    get: {
+      path: {
+        upload_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: unknown;
     };
   };
   '/api/uploads/{upload_id}/mapping': {

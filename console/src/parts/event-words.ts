@@ -43,6 +43,7 @@ const wordings: Record<string, Wording> = {
   'upload.refused': ['failed', (data) => `refused ${text(data, 'filename')}: ${reason(data)}`],
   'upload.undone': ['canceled', () => 'undone'],
   'upload.remapped': ['running', () => 'columns mapped again'],
+  'upload.corrected': ['running', () => 'cells corrected by hand'],
   'upload.checked': ['running', () => 'checked again'],
   'ingestion.complete': ['done', (data) => `complete: ${sums(data.metrics)}`],
   'sync.triggered': ['running', (data) => `Airbyte started run ${String(data.run_id ?? '')}`],

@@ -52,6 +52,18 @@ export const uploadErrors = defineErrors({
     'The archive has an unsafe file name',
     'Pack the reports again without absolute paths and without "..". Nothing was stored.',
   ),
+  row_not_correctable: conflict(
+    'The row cannot be corrected here',
+    'Correct rows that validation refused (`rows?validation_status=invalid`). For others, upload a corrected file.',
+  ),
+  column_unknown: invalid(
+    'The file has no such column',
+    'Use the column names of the row, as `raw_data` of the upload’s rows lists them.',
+  ),
+  too_many_corrections: invalid(
+    'Too many cells are corrected',
+    'Correct the file itself, or download the rejected rows, correct them and upload that file.',
+  ),
   upload_file_ref_refused: invalid(
     'The referenced file cannot be used',
     'Name a file in your tenant’s folder inside INGEST_FOLDER, which the operator configures.',

@@ -5,8 +5,8 @@ import type { Tx } from '../../lib/postgres/db.ts';
 import type { PromotionFigures } from './promotion/end-store.ts';
 import type { Reconciliation, Upload, UploadStatus } from './types.ts';
 
-/** What can happen to an upload without a change of status: it is remapped, read again, or undone. */
-type Happening = 'remapped' | 'checked' | 'undone';
+/** What can happen to an upload without a change of status: it is remapped, corrected, read again, or undone. */
+type Happening = 'remapped' | 'corrected' | 'checked' | 'undone';
 
 /** Records `upload.<status>` in the transaction that moves the upload, or `upload.<happening>`. */
 export async function recordMove(
@@ -36,7 +36,7 @@ export async function recordMove(
 }
 
 function isHappening(word: string): word is Happening {
-  return ['remapped', 'checked', 'undone'].includes(word);
+  return ['remapped', 'corrected', 'checked', 'undone'].includes(word);
 }
 
 /** Records `upload.refused`. For a file that came without a request, this is the only way to report the reason. */

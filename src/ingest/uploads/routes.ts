@@ -14,6 +14,7 @@ import {
 import { storedText } from '../../kernel/http/stored-text.ts';
 import { cancel } from '../../kernel/jobs/dispatch/service.ts';
 import { ownerFilter, type Principal } from '../../kernel/tenancy/types.ts';
+import { installCorrections } from './corrections/routes.ts';
 import { installFigures } from './figures/routes.ts';
 import {
   columnRecord,
@@ -51,6 +52,7 @@ export function uploadRoutes(deps: UploadRoutesDeps): RouteModule {
     installRows(app, routeDeps);
     installRejected(app, routeDeps);
     installReview(app, routeDeps, deps);
+    installCorrections(app, routeDeps, deps);
     installControl(app, deps);
     installUndo(app, deps);
     installProduction(app, routeDeps);

@@ -22,7 +22,7 @@ export function getUpload({ db }: Pick<UploadServiceDeps, 'db'>, key: OwnedUploa
   return db.tenant(key.tenantId, (tx) => getUploadIn(tx, key));
 }
 
-async function getUploadIn(tx: Tx, key: OwnedUploadKey): Promise<Upload> {
+export async function getUploadIn(tx: Tx, key: OwnedUploadKey): Promise<Upload> {
   const upload = await findUpload(tx, key);
   if (upload) return upload;
   throw uploadErrors.raise.upload_not_found(`There is no upload ${key.uploadId}`);
@@ -80,10 +80,10 @@ function blocked({ uploadId, blockers }: Upload): Error {
   );
 }
 
-function notHeld({ uploadId, status, review }: Upload): Error {
+export function notHeld({ uploadId, status, review }: Upload): Error {
   const state = review ? `${status} (will be held for review)` : status;
   return uploadErrors.raise.upload_state_conflict(
-    `Upload ${uploadId} is ${state}; only an upload held for review (staging_complete) can be mapped or promoted`,
+    `Upload ${uploadId} is ${state}; only one held for review (staging_complete) can be mapped, corrected or promoted`,
     { details: { status } },
   );
 }

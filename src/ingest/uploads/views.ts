@@ -37,28 +37,37 @@ const layoutReply = z.looseObject({
 });
 
 const sum = z.string().nullable();
-const reconciliation = {
-  agrees: z.boolean(),
-  figures: z.record(
-    z.string(),
-    z
-      .object({
-        lines: sum.describe('Over the data lines of the file, identical ones once'),
-        duplicates: sum.describe('What identical lines would have added'),
-        total_row: sum.describe('The file’s own total row; null when it has none'),
-        promoted: sum.describe('What production holds of it; null before promotion'),
-        refused: sum,
-        superseded: sum.describe('Not stored, because a newer upload had stated it already'),
-        unreadable: z.int().describe('Cells that could not be read; no sum contains them'),
-        agrees: z.boolean(),
-        difference: z.string().nullable().describe('Where the sums differ'),
-      })
-      .meta({ id: 'FigureReconciliation' }),
-  ),
-};
+const figureReconciliation = z
+  .object({
+    lines: sum.describe('Over the data lines of the file, identical ones once'),
+    duplicates: sum.describe('What identical lines would have added'),
+    total_row: sum.describe('The file’s own total row; null when it has none'),
+    promoted: sum.describe('What production holds of it; null before promotion'),
+    refused: sum,
+    superseded: sum.describe('Not stored, because a newer upload had stated it already'),
+    unreadable: z.int().describe('Cells that could not be read; no sum contains them'),
+    agrees: z.boolean(),
+    difference: z.string().nullable().describe('Where the sums differ'),
+  })
+  .meta({ id: 'FigureReconciliation' });
+const reconciliation = { agrees: z.boolean(), figures: z.record(z.string(), figureReconciliation) };
+const shownFigure = figureReconciliation
+  .extend({
+    file_lines: sum.describe('The same as lines'),
+    file_total: sum.describe('The same as total_row'),
+    corrected_cells: z
+      .int()
+      .describe('Cells that a person corrected during review; the sums have them corrected'),
+  })
+  .meta({ id: 'ShownFigureReconciliation' });
 const upload = { upload_id: z.uuid(), status: z.string() };
 export const reconciliationReply = z
-  .object({ ...upload, ...reconciliation })
+  .object({
+    ...upload,
+    agrees: z.boolean(),
+    figures: z.record(z.string(), shownFigure),
+    notes: z.array(note),
+  })
   .meta({ id: 'UploadReconciliation' });
 
 export const uploadReply = z

@@ -4,6 +4,9 @@ import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.t
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import { isSluiceError, type SluiceError } from '../../lib/errors.ts';
 import type { DatabaseRole, Tx } from '../../lib/postgres/db.ts';
+import { correctedCells } from './corrections/corrected-rows.ts';
+import { listCorrections } from './corrections/correction-store.ts';
+import { maxCorrections } from './corrections/types.ts';
 import { uploadErrors, uploadFailures } from './errors.ts';
 import { recordMove } from './events.ts';
 import type { UploadMetrics } from './metrics.ts';
@@ -67,6 +70,7 @@ class UploadRun {
   readonly #deadlineMs: number;
   readonly #retries: RetryOptions;
   #checkpoint: UploadCheckpoint;
+  #correctedCells = 0;
 
   constructor(deps: UploadWorkerDeps, slice: Slice) {
     this.#deps = deps;
@@ -132,7 +136,8 @@ class UploadRun {
       if (isWorthStatistics({ validRows })) await analyzeStaging(tx);
       await tx.as(
         'sluice_parse',
-        (own) => saveParsed(own, upload, { checkpoint, layout, blockers }),
+        (own) =>
+          saveParsed(own, upload, { checkpoint, layout, blockers, correctedCells: this.#correctedCells }),
         inMemory,
       );
       const data = { total_rows: totalRows, valid_rows: validRows, invalid_rows: invalidRows };
@@ -148,10 +153,15 @@ class UploadRun {
 
   async #parseFile(upload: Upload): Promise<ParseReport> {
     const open = await openStored(this.#deps, upload);
+    const corrections = await this.#slice.transaction((tx) =>
+      listCorrections(tx, { ...upload, limit: maxCorrections }),
+    );
+    this.#correctedCells = corrections.length;
     const report = await parseFile(this.#slice, upload, {
       checkpoint: this.#checkpoint,
       profile: profileOf(upload.platform),
       open,
+      corrected: correctedCells(corrections),
       plausibility: { checks: this.#deps.plausibilityChecks.split(','), today: lastDayOnEarth() },
       linesPerBatch: this.#deps.linesPerBatch,
       deadlineMs: this.#deadlineMs,

@@ -5,6 +5,8 @@ import type { Upload, UploadPreview } from '../../api/types.ts';
 import { CountSum } from '../../parts/counts.tsx';
 import { Panel } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
+import { CorrectRows } from './correct-rows.tsx';
+import { CorrectionList } from './correction-list.tsx';
 import { PreviewTable } from './preview-table.tsx';
 import { ProblemGroups } from './problem-groups.tsx';
 import { PromotePanel } from './promote-panel.tsx';
@@ -46,6 +48,8 @@ export function CheckStep({ upload, onColumns }: { upload: Upload; onColumns: ()
           <PreviewTable preview={found} isLoading={preview.isPending} />
         </Panel>
         <ProblemGroups upload={upload} onColumns={onColumns} />
+        <CorrectRows upload={upload} />
+        <CorrectionList upload={upload} />
         <UploadWarnings upload={upload} />
       </div>
       <PromotePanel upload={upload} preview={found} />

@@ -6,6 +6,7 @@ import { Icon } from '../../parts/icons.tsx';
 import { count, plural } from '../../parts/number.ts';
 import { Panel } from '../../parts/page.tsx';
 import { CorrectedLink } from './corrected-link.tsx';
+import { CorrectionList } from './correction-list.tsx';
 import { FileLine } from './file-line.tsx';
 import { type Entity, entities, entityTitles, SameKeyNote } from './preview-table.tsx';
 import { ProblemGroups } from './problem-groups.tsx';
@@ -25,6 +26,7 @@ export function ResultStep({ upload }: { upload: Upload }) {
       {upload.status === 'failed' ? <Failure upload={upload} /> : <Figures upload={upload} />}
       {hasData ? <UndoPanel upload={upload} /> : null}
       <ProblemGroups upload={upload} />
+      <CorrectionList upload={upload} />
       <UploadWarnings upload={upload} />
       {hasData ? <PromotedRows upload={upload} /> : null}
     </div>

@@ -1,7 +1,10 @@
 import { csvLine } from '../../../lib/formats/csv-cells.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
+import { listCorrections } from '../corrections/correction-store.ts';
+import { type Correction, maxCorrections } from '../corrections/types.ts';
 import {
   areRejectedRecords,
+  correctionHeader,
   type Declared,
   declaringHeader,
   isAddedHeader,
@@ -20,7 +23,10 @@ const pageRows = 1_000;
  * extra names, so the corrected file can be uploaded as it is, and is read like the first one.
  */
 export async function* writeRejected(db: Database, upload: Upload): AsyncGenerator<Buffer> {
-  const sheet = sheetOf(upload);
+  const corrections = await db.tenant(upload.tenantId, (tx) =>
+    listCorrections(tx, { ...upload, limit: maxCorrections }),
+  );
+  const sheet = sheetOf(upload, corrections);
   const { columns, added } = sheet;
   yield Buffer.from(`\uFEFF${csvLine([...columns.headers, ...added, rejectionHeaders[columns.format]])}`);
   let afterRow = -1;
@@ -40,16 +46,29 @@ interface Sheet {
   /** Columns between those of the file and the reason. Only their headers matter. */
   added: string[];
   decimalMark: DecimalMark | null;
+  /** What people corrected in rows that are refused all the same, by row. */
+  corrected: ReadonlyMap<number, string>;
 }
 
-function sheetOf(upload: Upload): Sheet {
+function sheetOf(upload: Upload, corrections: readonly Correction[]): Sheet {
   const columns = columnsOf(upload);
   // Older uploads did not record it, and a file without known columns was not read.
   const read = upload.layout?.conventions as Partial<Declared> | null | undefined;
   // JSON always has the decimal point.
   const decimalMark = columns.format === 'json' ? null : (read?.decimalMark ?? null);
   const header = declaringHeader({ decimalMark, dateOrder: read?.dateOrder ?? null });
-  return { columns, added: header === null ? [] : [header], decimalMark };
+  const corrected = correctedWords(corrections);
+  const added = [...(header === null ? [] : [header]), ...(corrected.size === 0 ? [] : [correctionHeader])];
+  return { columns, added, decimalMark, corrected };
+}
+
+function correctedWords(corrections: readonly Correction[]): Map<number, string> {
+  const words = new Map<number, string>();
+  for (const { rowIndex, header, oldValue, newValue } of corrections) {
+    const change = `${header}: ${JSON.stringify(oldValue)} → ${JSON.stringify(newValue)}`;
+    words.set(rowIndex, [words.get(rowIndex) ?? [], change].flat().join('; '));
+  }
+  return words;
 }
 
 /** The file's columns with repeated names numbered, without the reason column of an earlier round. */
@@ -68,7 +87,9 @@ function columnsOf({ layout, mapping, platform }: Upload): MappedColumns {
 
 function cellsOf(row: StagedRow, sheet: Sheet): string[] {
   const { columns, added } = sheet;
-  const blank = added.map(() => '');
+  const blank = added.map((name) =>
+    name === correctionHeader ? (sheet.corrected.get(row.rowIndex) ?? '') : '',
+  );
   if (row.validationStatus !== 'invalid') return [...factCells(row, sheet), ...blank, reasonOf(row)];
   const cells = columns.headers.map((header) =>
     textOf(Object.hasOwn(row.rawData, header) ? row.rawData[header] : null),

@@ -1,16 +1,13 @@
+import { listCorrections } from '../corrections/correction-store.ts';
+import { maxCorrections } from '../corrections/types.ts';
 import { uploadErrors } from '../errors.ts';
 import { getUpload, type UploadServiceDeps } from '../service.ts';
 import { adviceOn, type ProblemAdvice } from '../staging/problem-advice.ts';
 import { isEnough } from '../staging/threshold.ts';
-import {
-  isBeingChecked,
-  type OwnedUploadKey,
-  type Reconciliation,
-  type Upload,
-  validPercentNeeded,
-} from '../types.ts';
+import { isBeingChecked, type OwnedUploadKey, type Upload, validPercentNeeded } from '../types.ts';
 import { type PreviewCounts, previewEntities, previewMetrics } from './preview-store.ts';
 import { countRefused, listProblemGroups } from './problem-store.ts';
+import { type ShownReconciliation, showReconciliation } from './reconciliation-view.ts';
 
 type ReadDeps = Pick<UploadServiceDeps, 'db'>;
 
@@ -44,12 +41,15 @@ export async function preview(deps: ReadDeps, key: OwnedUploadKey): Promise<Uplo
 }
 
 /** How the sums of an upload add up. Before promotion, nothing is said about what was promoted. */
-export async function getReconciliation(
-  deps: ReadDeps,
-  key: OwnedUploadKey,
-): Promise<Reconciliation & Record<'upload_id' | 'status', string>> {
-  const { uploadId, status, reconciliation } = await getUpload(deps, key);
-  if (reconciliation !== null) return { upload_id: uploadId, status, ...reconciliation };
+export async function getReconciliation(deps: ReadDeps, key: OwnedUploadKey): Promise<ShownReconciliation> {
+  const upload = await getUpload(deps, key);
+  const { uploadId, status, reconciliation } = upload;
+  if (reconciliation !== null) {
+    const corrections = await deps.db.tenant(upload.tenantId, (tx) =>
+      listCorrections(tx, { ...upload, limit: maxCorrections }),
+    );
+    return showReconciliation(upload, reconciliation, corrections);
+  }
   throw uploadErrors.raise.upload_state_conflict(
     `Upload ${uploadId} is ${status} and its lines have not been added up; ` +
       'an upload reconciles once its file was read (staging_complete and later)',

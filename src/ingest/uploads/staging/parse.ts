@@ -2,6 +2,8 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Job, Slice } from '../../../kernel/jobs/types.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
+import { applyCorrections } from '../corrections/corrected-rows.ts';
+import type { CorrectedCells } from '../corrections/types.ts';
 import {
   type Convention,
   decideConventions,
@@ -23,7 +25,6 @@ import type {
   RawRow,
   ReportLayout,
   ResumePoint,
-  RowBatch,
 } from '../reports/types.ts';
 import type { Blocker, Upload } from '../types.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from './checkpoint.ts';
@@ -47,6 +48,8 @@ export interface ParseOptions {
   /** Opens the stored file at a byte. */
   open: (fromByte: number) => AsyncIterable<Uint8Array>;
   plausibility?: LineContext['plausibility'];
+  /** What people corrected; it is read instead of the file's cells. */
+  corrected: CorrectedCells;
   /** The slice ends after the first batch that finishes past this time. */
   deadlineMs: number;
   /** Tests make it smaller, to have several batches without large files. */
@@ -86,14 +89,15 @@ export async function parseFile(slice: Slice, upload: Upload, options: ParseOpti
   const isTime = () => performance.now() >= options.deadlineMs || slice.shouldYield();
   try {
     for await (const batch of reader.batches(linesPerBatch)) {
-      const hanging = lines.prepare(batch.rows);
+      const rows = applyCorrections(batch.rows, options.corrected);
+      const hanging = lines.prepare(rows);
       if (hanging.length > 0) {
         const rest = await openAt(staging.lookedUpTo ?? batch.resume);
         const task = { lines, hanging, leastRows: linesPerBatch, signal: slice.signal, isTime };
         const { stoppedAt } = await lookAhead(rest, task);
         if (stoppedAt) return lines.report(await staging.pause(lines.decided, stoppedAt));
       }
-      await parseBatch(batch, lines, staging.writer);
+      await parseBatch(rows, lines, staging.writer);
       await staging.write(batch.resume, lines.decided);
       if (isTime() && batch.resume !== null) return lines.report(await staging.end({ isParsed: false }));
     }
@@ -266,9 +270,9 @@ export function holdUnmapped(error: unknown, upload: Upload, checkpoint: UploadC
 /** What a reviewer can mend: by a mapping, or by the range of the report. */
 const mappable = ['required_columns_missing', 'period_unknown'];
 
-async function parseBatch(batch: RowBatch, lines: LineParser, writer: StagingWriter): Promise<void> {
-  for (let at = 0; at < batch.rows.length; at += 1) {
-    writer.add(lines.parse(batch.rows[at] as RawRow));
+async function parseBatch(rows: RawRow[], lines: LineParser, writer: StagingWriter): Promise<void> {
+  for (let at = 0; at < rows.length; at += 1) {
+    writer.add(lines.parse(rows[at] as RawRow));
     if (at % linesPerYield === linesPerYield - 1) await yieldToEventLoop();
   }
 }

@@ -7,6 +7,8 @@ import { resolveRepeats } from './repeats.ts';
 import { sumRefused } from './repeats-store.ts';
 
 interface Parsed {
+  /** Cells that people corrected. */
+  correctedCells: number;
   checkpoint: UploadCheckpoint;
   layout: Record<string, unknown>;
   blockers: Blocker[];
@@ -19,7 +21,7 @@ interface Parsed {
 export async function saveParsed(
   tx: Tx,
   upload: Upload,
-  { checkpoint, layout, blockers }: Parsed,
+  { checkpoint, layout, blockers, correctedCells }: Parsed,
 ): Promise<void> {
   const { totalRows, validRows, invalidRows, warnings, sums } = checkpoint.figures;
   const repeats = await resolveRepeats(tx, upload, { kinds: checkpoint.kinds, validRows });
@@ -29,7 +31,13 @@ export async function saveParsed(
     totalRows,
     validRows,
     invalidRows,
-    warnings: [...sheetWarnings(upload), ...warnings, ...repeats.warnings, ...totalWarnings(reconciliation)],
+    warnings: [
+      ...sheetWarnings(upload),
+      ...correctionWarnings(correctedCells),
+      ...warnings,
+      ...repeats.warnings,
+      ...totalWarnings(reconciliation),
+    ],
     layout: {
       ...layout,
       dimensions: repeats.dimensions,
@@ -39,6 +47,14 @@ export async function saveParsed(
     blockers: [...blockers, ...repeats.blockers],
     reconciliation: totalRows === 0 ? null : reconciliation,
   });
+}
+
+/** Nobody should believe that the stored figures are the file's, cell by cell. */
+function correctionWarnings(count: number): WarningCount[] {
+  if (count === 0) return [];
+  const message =
+    'Cells of the file were corrected by hand during review; the list of corrections says which.';
+  return [{ code: 'cells_corrected', message, count }];
 }
 
 const mostSheetsShown = 5;

@@ -10,6 +10,9 @@ import type { DecimalMark } from '../values/numbers.ts';
  */
 export const rejectionHeaders = { delimited: 'Rejection reason', json: 'Rejection reason (record)' } as const;
 
+/** The column that says what was corrected in a row that is refused all the same. */
+export const correctionHeader = 'Corrected by hand';
+
 /** How the cells of a file are to be read, as far as known. */
 export interface Declared {
   decimalMark: DecimalMark | null;
@@ -46,7 +49,7 @@ export function declaredConventions(headers: readonly string[]): Declared {
 
 /** Whether a column was added by us and is not part of the report. */
 export const isAddedHeader = (header: string): boolean =>
-  isRejectionHeader(header) || wordsOf(header).length > 0;
+  isRejectionHeader(header) || header.trim() === correctionHeader || wordsOf(header).length > 0;
 
 export const areRejectedRecords = (headers: readonly string[]): boolean =>
   headers.some((header) => header.trim() === rejectionHeaders.json);
