@@ -3267,7 +3267,8 @@ create table public.data_uploads (
   breakdowns_stored integer default 0 not null,
   reconciliation jsonb,
   blockers jsonb default '[]'::jsonb not null,
-  unpacked jsonb
+  unpacked jsonb,
+  platform_version integer
 );
 
 create table public.dependency_rate_limits (
@@ -4054,6 +4055,16 @@ create table public.upload_mappings (
   updated_at timestamp with time zone default clock_timestamp() not null
 );
 
+create table public.upload_platforms (
+  tenant_id text not null,
+  name text not null,
+  version integer not null,
+  profile jsonb not null,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  deleted_at timestamp with time zone
+);
+
 create table public.upload_slots (
   tenant_id text not null,
   workspace_id uuid not null,
@@ -4315,7 +4326,7 @@ alter table public.data_uploads add constraint data_uploads_check3 CHECK ((date_
 
 alter table public.data_uploads add constraint data_uploads_origin_check CHECK ((origin = ANY (ARRAY['request'::text, 'folder'::text, 'adapter'::text, 'pull'::text])));
 
-alter table public.data_uploads add constraint data_uploads_platform_check CHECK ((platform = ANY (ARRAY['meta'::text, 'google'::text, 'tiktok'::text])));
+alter table public.data_uploads add constraint data_uploads_platform_check CHECK ((platform ~ '^[a-z][a-z0-9_-]{1,39}$'::text));
 
 alter table public.data_uploads add constraint data_uploads_source_check CHECK ((source = ANY (ARRAY['manual'::text, 'api'::text, 'webhook'::text])));
 
@@ -4625,9 +4636,15 @@ alter table public.upload_mappings add constraint upload_mappings_pkey PRIMARY K
 
 alter table public.upload_mappings add constraint upload_mappings_header_check CHECK (((length(header) >= 1) AND (length(header) <= 500)));
 
-alter table public.upload_mappings add constraint upload_mappings_platform_check CHECK ((platform = ANY (ARRAY['meta'::text, 'google'::text, 'tiktok'::text])));
+alter table public.upload_mappings add constraint upload_mappings_platform_check CHECK ((platform ~ '^[a-z][a-z0-9_-]{1,39}$'::text));
 
 alter table public.upload_mappings add constraint upload_mappings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.upload_platforms add constraint upload_platforms_pkey PRIMARY KEY (tenant_id, name, version);
+
+alter table public.upload_platforms add constraint upload_platforms_name_check CHECK ((name ~ '^[a-z][a-z0-9_-]{1,39}$'::text));
+
+alter table public.upload_platforms add constraint upload_platforms_version_check CHECK ((version > 0));
 
 alter table public.upload_slots add constraint upload_slots_pkey PRIMARY KEY (tenant_id, workspace_id, slot_no);
 
@@ -5199,6 +5216,10 @@ alter table public.upload_mappings enable row level security;
 
 alter table public.upload_mappings force row level security;
 
+alter table public.upload_platforms enable row level security;
+
+alter table public.upload_platforms force row level security;
+
 alter table public.upload_slots enable row level security;
 
 alter table public.upload_slots force row level security;
@@ -5587,6 +5608,12 @@ create policy owner_rows on public.upload_mappings for select to current_user us
 
 create policy tenant_rows on public.upload_mappings for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
+create policy kernel_rows on public.upload_platforms for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.upload_platforms for select to current_user using (true);
+
+create policy tenant_rows on public.upload_platforms for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
 create policy kernel_rows on public.upload_slots for all to sluice_kernel using (true) with check (true);
 
 create policy owner_rows on public.upload_slots for select to current_user using (true);
@@ -5919,6 +5946,10 @@ grant select on public.upload_mappings to sluice_kernel;
 
 grant delete, insert, select, update on public.upload_mappings to sluice_tenant;
 
+grant delete, select on public.upload_platforms to sluice_kernel;
+
+grant insert, select on public.upload_platforms to sluice_tenant;
+
 grant select on public.upload_slots to sluice_kernel;
 
 grant insert, select, update on public.upload_slots to sluice_tenant;
@@ -5962,6 +5993,8 @@ grant update (promotion_error) on public.staging_rows to sluice_parse;
 grant update (promotion_error, promotion_warning) on public.staging_rows to sluice_promote;
 
 grant update (pass) on public.tenants to sluice_kernel;
+
+grant update (deleted_at) on public.upload_platforms to sluice_tenant;
 
 -- Grants on functions
 

@@ -25,7 +25,7 @@ import { pendingSearch } from './pages/pending/search.ts';
 import { scrapeSearch, scrapesSearch } from './pages/scrapes/search.ts';
 import { searchEverywhere } from './pages/search/search.ts';
 import { settingsSearch } from './pages/settings/search.ts';
-import { uploadSearch, uploadsSearch } from './pages/uploads/search.ts';
+import { platformsSearch, uploadSearch, uploadsSearch } from './pages/uploads/search.ts';
 import { webhooksSearch } from './pages/webhooks/search.ts';
 import { NotFound, RouteProblem } from './shell/route-problem.tsx';
 import { Shell } from './shell/shell.tsx';
@@ -124,6 +124,12 @@ const pages = [
     path: '/uploads/new',
     validateSearch: uploadSearch,
     component: page(() => import('./pages/uploads/new-upload-page.tsx')),
+  }),
+  createRoute({
+    ...parent,
+    path: '/uploads/platforms',
+    validateSearch: platformsSearch,
+    component: page(() => import('./pages/uploads/platforms-page.tsx')),
   }),
   createRoute({
     ...parent,

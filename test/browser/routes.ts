@@ -16,6 +16,7 @@ export function viewsOf(seeded: Seeded): { name: string; path: string }[] {
     { name: 'items-new-catalog', path: '/items/new?processor=catalog' },
     { name: 'uploads', path: '/uploads' },
     { name: 'uploads-new', path: '/uploads/new' },
+    { name: 'uploads-platforms', path: '/uploads/platforms?name=pinterest' },
     { name: 'upload', path: `/uploads/${seeded.goodUpload}` },
     { name: 'upload-failed', path: `/uploads/${seeded.badUpload}` },
     { name: 'upload-held', path: `/uploads/${seeded.heldUpload}` },

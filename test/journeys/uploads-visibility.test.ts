@@ -104,7 +104,8 @@ const routes: Route[] = [
 const lists = ['/api/uploads', '/api/campaigns', '/api/ad-sets', '/api/ads', '/api/daily-metrics'];
 /** Empty here: no report has a range or a breakdown. */
 const moreLists = ['/api/period-metrics', '/api/daily-metrics/breakdowns', '/api/period-metrics/breakdowns'];
-const others = [...lists, ...moreLists, '/api/uploads/mappings'];
+const platforms = ['/api/uploads/platforms', '/api/uploads/platforms/{name}'];
+const others = [...lists, ...moreLists, '/api/uploads/mappings', ...platforms];
 
 /** An upload of the owner's with a good and a bad row. */
 async function ownersUpload(state: Route['state']): Promise<string> {

@@ -79,10 +79,8 @@ const publicRoutes: Record<string, string> = {
 /** What somebody of another tenant may well do there, and why that is no leak. */
 const openByDesign: Record<string, { roles: readonly Role[]; why: string }> = {
   'PUT /api/secrets/:name': { roles, why: 'names are each tenant’s own: it makes a secret of the caller’s' },
-  'PUT /api/catalogs/:name': {
-    roles,
-    why: 'names are each tenant’s own: it makes a catalogue of the caller’s',
-  },
+  'PUT /api/catalogs/:name': { roles, why: 'names are each tenant’s own: it makes one of the caller’s' },
+  'PUT /api/uploads/platforms/:name': { roles, why: 'names are each tenant’s own: it makes the caller’s' },
   'PUT /api/providers/:host': {
     roles,
     why: 'hosts are everybody’s: it sets the limits of the caller’s own calls',

@@ -21,6 +21,7 @@ import {
 } from './each-string.ts';
 import { knowledgePlaces } from './knowledge-places.ts';
 import { peoplePlaces } from './people-places.ts';
+import { platformPlaces } from './platform-places.ts';
 import { type Told, useProduct } from './product.ts';
 import { exampleOf, type Path, readRoutes, type TextPlace, textPlaces } from './request-schemas.ts';
 import { scrapePlaces } from './scrape-places.ts';
@@ -64,7 +65,6 @@ const notKept = (why: string): Place => ({ back: null, why });
 const word = notKept('a word of a list');
 const tenant = async () => ({ tenant_id: await newTenantOver() });
 const held = async ({ claims }: Turn) => ({ upload_id: await heldUpload(claims) });
-
 const aSecret = { value: 'a secret', hosts: ['api.example.com'] };
 const aServer = {
   base_url: 'https://airbyte.example.com/v1',
@@ -131,6 +131,7 @@ const places: Record<string, Place> = {
   },
   'PUT /api/uploads/:upload_id/mapping /mapping/*=': { ...word, params: held, isAlike: true },
   ...catalogPlaces({ product }),
+  ...platformPlaces(),
   ...connectorPlaces('POST /api/connectors', ''),
   ...connectorPlaces('POST /api/connectors/import', '/connections/0'),
   'POST /api/connectors/import /connections/0/tenant_id': notKept('has to be a tenant that there is'),

@@ -62,6 +62,11 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
     await asVictim(making, { method: 'PUT', path: `/api/catalogs/${canary}-catalog`, body });
     return `${canary}-catalog`;
   },
+  '/api/uploads/platforms/:name': async (making) => {
+    const body = { title: canary, aliases: { campaign_name: canary, spend: 'Paid' } };
+    await asVictim(making, { method: 'PUT', path: '/api/uploads/platforms/canary_7391', body });
+    return 'canary_7391';
+  },
   '/api/dead-letters/:job_id': async (making) => {
     const jobId = await itemJob(making);
     await making.database.owner(

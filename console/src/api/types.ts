@@ -10,7 +10,7 @@ export interface Ad {
   ad_set_name: string | null;
   workspace_id: string;
   client_id: string | null;
-  platform: 'meta' | 'google' | 'tiktok';
+  platform: string;
   created_by_upload: string;
   last_upload: string;
   created_at: string;
@@ -29,7 +29,7 @@ export interface AdSet {
   campaign_name: string | null;
   workspace_id: string;
   client_id: string | null;
-  platform: 'meta' | 'google' | 'tiktok';
+  platform: string;
   created_by_upload: string;
   last_upload: string;
   created_at: string;
@@ -213,7 +213,7 @@ export interface Campaign {
   campaign_id: string;
   workspace_id: string;
   client_id: string | null;
-  platform: 'meta' | 'google' | 'tiktok';
+  platform: string;
   created_by_upload: string;
   last_upload: string;
   created_at: string;
@@ -410,7 +410,7 @@ export interface DailyMetric {
   metric_date: string;
   workspace_id: string;
   client_id: string | null;
-  platform: 'meta' | 'google' | 'tiktok';
+  platform: string;
   created_by_upload: string;
   last_upload: string;
   created_at: string;
@@ -1070,7 +1070,7 @@ export interface MetricBreakdown {
   line: number | null;
   workspace_id: string;
   client_id: string | null;
-  platform: 'meta' | 'google' | 'tiktok';
+  platform: string;
   created_by_upload: string;
   last_upload: string;
   created_at: string;
@@ -1173,7 +1173,7 @@ export interface PeriodMetric {
   date_to: string;
   workspace_id: string;
   client_id: string | null;
-  platform: 'meta' | 'google' | 'tiktok';
+  platform: string;
   created_by_upload: string;
   last_upload: string;
   created_at: string;
@@ -1613,7 +1613,9 @@ export interface Upload {
   upload_id: string;
   workspace_id: string;
   client_id: string | null;
-  platform: 'meta' | 'google' | 'tiktok';
+  platform: string;
+  /** Of the tenant’s own profile that it is read with; null for built-in platforms */
+  platform_version: number | null;
   source: 'manual' | 'api' | 'webhook';
   /** How the file came */
   origin: 'request' | 'folder' | 'adapter' | 'pull';
@@ -1724,8 +1726,41 @@ export interface UploadCorrection {
 }
 
 export interface UploadMapping {
-  platform: 'meta' | 'google' | 'tiktok';
+  platform: string;
   mapping: Record<string, string | null>;
+}
+
+export interface UploadPlatform {
+  name: string;
+  is_built_in: boolean;
+  /** Of a platform of the tenant’s own; uploads keep theirs */
+  version: number | null;
+  created_by: string | null;
+  created_at: string | null;
+  profile: {
+    title: string;
+    notes: string;
+    /** Language to field to column names, best first */
+    aliases: Record<string, Record<string, string[]>>;
+    api: Record<string, string[]>;
+    micros: string[];
+    marks: string[];
+    dimensions: string[];
+    blank_names_are_totals: boolean;
+    total_labels?: string[];
+    decimal_mark?: string | null;
+    date_order?: string | null;
+    daily_advice: string;
+  };
+}
+
+export interface UploadPlatformSummary {
+  name: string;
+  title: string;
+  is_built_in: boolean;
+  version: number | null;
+  languages: string[];
+  created_at: string | null;
 }
 
 export interface UploadPreview {
@@ -1932,7 +1967,7 @@ export interface Paths {
         /** next_cursor of the previous page */
         cursor?: string;
         workspace_id?: string;
-        platform?: 'meta' | 'google' | 'tiktok';
+        platform?: string;
         /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
       };
@@ -1954,7 +1989,7 @@ export interface Paths {
         /** next_cursor of the previous page */
         cursor?: string;
         workspace_id?: string;
-        platform?: 'meta' | 'google' | 'tiktok';
+        platform?: string;
         /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
       };
@@ -2069,7 +2104,7 @@ export interface Paths {
         /** next_cursor of the previous page */
         cursor?: string;
         workspace_id?: string;
-        platform?: 'meta' | 'google' | 'tiktok';
+        platform?: string;
         /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
       };
@@ -2338,7 +2373,7 @@ export interface Paths {
         /** next_cursor of the previous page */
         cursor?: string;
         workspace_id?: string;
-        platform?: 'meta' | 'google' | 'tiktok';
+        platform?: string;
         /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
         client_id?: string;
@@ -2366,7 +2401,7 @@ export interface Paths {
         /** next_cursor of the previous page */
         cursor?: string;
         workspace_id?: string;
-        platform?: 'meta' | 'google' | 'tiktok';
+        platform?: string;
         /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
         client_id?: string;
@@ -2687,7 +2722,8 @@ export interface Paths {
           options?: Record<string, unknown>;
         } | {
           kind: 'uploads';
-          platform: 'meta' | 'google' | 'tiktok';
+          /** A platform that uploads know; GET /api/uploads/platforms lists them */
+          platform: string;
           workspace_id: string;
         };
         /** Which file names to ingest: `*` matches anything, `?` one character */
@@ -2719,7 +2755,8 @@ export interface Paths {
           options?: Record<string, unknown>;
         } | {
           kind: 'uploads';
-          platform: 'meta' | 'google' | 'tiktok';
+          /** A platform that uploads know; GET /api/uploads/platforms lists them */
+          platform: string;
           workspace_id: string;
         };
         /** Which file names to ingest: `*` matches anything, `?` one character */
@@ -2751,7 +2788,8 @@ export interface Paths {
           options?: Record<string, unknown>;
         } | {
           kind: 'uploads';
-          platform: 'meta' | 'google' | 'tiktok';
+          /** A platform that uploads know; GET /api/uploads/platforms lists them */
+          platform: string;
           workspace_id: string;
         };
         /** Which file names to ingest: `*` matches anything, `?` one character */
@@ -3797,7 +3835,7 @@ export interface Paths {
         /** next_cursor of the previous page */
         cursor?: string;
         workspace_id?: string;
-        platform?: 'meta' | 'google' | 'tiktok';
+        platform?: string;
         /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
         client_id?: string;
@@ -3825,7 +3863,7 @@ export interface Paths {
         /** next_cursor of the previous page */
         cursor?: string;
         workspace_id?: string;
-        platform?: 'meta' | 'google' | 'tiktok';
+        platform?: string;
         /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
         client_id?: string;
@@ -4378,7 +4416,7 @@ export interface Paths {
         cursor?: string;
         workspace_id?: string;
         status?: 'pending' | 'processing' | 'staging_complete' | 'promoting' | 'completed' | 'partial' | 'failed';
-        platform?: 'meta' | 'google' | 'tiktok';
+        platform?: string;
         /** Part of the file name */
         filename?: string;
       };
@@ -4395,7 +4433,7 @@ export interface Paths {
     get: {
       path: undefined;
       query: {
-        platform?: 'meta' | 'google' | 'tiktok';
+        platform?: string;
       };
       body: undefined;
       reply: {
@@ -4407,10 +4445,75 @@ export interface Paths {
       path: undefined;
       query: undefined;
       body: {
-        platform: 'meta' | 'google' | 'tiktok';
+        platform: string;
         mapping: Record<string, 'metric_date' | 'period_start' | 'period_end' | 'campaign_id' | 'campaign_name' | 'campaign_status' | 'campaign_type' | 'ad_set_id' | 'ad_set_name' | 'ad_set_status' | 'ad_id' | 'ad_name' | 'ad_status' | 'impressions' | 'clicks' | 'link_clicks' | 'reach' | 'spend' | 'conversions' | 'conversion_value' | 'currency' | null>;
       };
       reply: UploadMapping;
+    };
+  };
+  '/api/uploads/platforms': {
+    /** List the platforms whose reports can be uploaded. Right: `upload.read`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: UploadPlatformSummary[];
+      };
+    };
+  };
+  '/api/uploads/platforms/{name}': {
+    /** Get the profile of a platform. Right: `upload.read`. */
+    get: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: UploadPlatform;
+    };
+    /** Define a platform of the tenant’s own, or a new version of it. Right: `upload.platforms`. */
+    put: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: {
+        /** What people call it; by default its name */
+        title?: string;
+        /** For people: what its figures mean */
+        notes?: string;
+        /** Column names of its reports: field to names, or language to field to names */
+        aliases: Record<string, Record<string, string[] | string>> | Record<string, string[] | string>;
+        /** Paths of members in its JSON, such as metrics.cost */
+        api?: Record<string, string[] | string>;
+        /** Of these, amounts in millionths of the currency */
+        micros?: string[];
+        /** Columns that are not read and that only its reports have */
+        marks?: string[];
+        /** Columns that its reports are broken down by */
+        dimensions?: string[];
+        /** A row without any name or id is a total */
+        blank_names_are_totals?: boolean;
+        /** Labels of total rows, besides the usual ones */
+        total_labels?: string[];
+        /** Null: the file decides */
+        decimal_mark?: '.' | ',' | null;
+        /** Null: the file decides */
+        date_order?: 'dmy' | 'mdy' | null;
+        /** How to get a report by day */
+        daily_advice?: string;
+      };
+      reply: UploadPlatform;
+    };
+    /** Delete a platform of the tenant’s own; its uploads stay. Right: `upload.platforms`. */
+    delete: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
     };
   };
   '/api/uploads/{upload_id}': {

@@ -38,7 +38,7 @@ const target = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('uploads'),
-    platform: z.enum(['meta', 'google', 'tiktok']),
+    platform: line(40).describe('A platform that uploads know; GET /api/uploads/platforms lists them'),
     workspace_id: z.uuid('must be the UUID of a workspace'),
   }),
 ]);

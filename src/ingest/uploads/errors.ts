@@ -68,6 +68,31 @@ export const uploadErrors = defineErrors({
     'The referenced file cannot be used',
     'Name a file in your tenant’s folder inside INGEST_FOLDER, which the operator configures.',
   ),
+  platform_unknown: invalid(
+    'There is no such platform',
+    'Use a platform from GET /api/uploads/platforms.',
+    400,
+  ),
+  platform_not_found: notFound(
+    'Platform not found',
+    'Use a platform from GET /api/uploads/platforms, or define one with PUT /api/uploads/platforms/{name}.',
+  ),
+  platform_invalid: invalid(
+    'The profile of the platform is invalid',
+    'Correct the places listed in `errors` and send the profile again.',
+  ),
+  platform_reserved: conflict(
+    'The platform comes with Sluice',
+    'Choose another name for a platform of your own; GET /api/uploads/platforms lists those that are taken.',
+  ),
+  platform_changed: conflict(
+    'The platform was changed at the same moment',
+    'Read the profile and send yours again.',
+  ),
+  platform_limit: conflict(
+    'The tenant has too many platforms',
+    'Delete a platform that is not used any more.',
+  ),
   workspace_unknown: forbidden(
     'The workspace does not belong to the tenant',
     'Use a workspace_id from GET /api/workspaces.',

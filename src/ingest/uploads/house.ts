@@ -18,6 +18,7 @@ export const uploadHouse = defineHouse({
   commands: {
     upload: async () => (await import('./commands/upload.ts')).addUploadCommand,
     'bi-login': async () => (await import('./commands/bi-login.ts')).addBiLoginCommand,
+    uploads: async () => (await import('./commands/platforms.ts')).addUploadsCommand,
     data: async () => (await import('./commands/figures.ts')).addDataCommand,
   },
   open: async (ground, config) => {

@@ -9,7 +9,7 @@ import {
 import { useDatabase } from '../../../test/support/worlds/database.ts';
 import { useUploadRuns } from '../../../test/support/worlds/upload-runs.ts';
 import { newId } from '../../lib/ids.ts';
-import { languages, platforms } from './reports/types.ts';
+import { languages } from './reports/types.ts';
 
 const database = useDatabase();
 const uploads = useUploadRuns(database);
@@ -25,7 +25,7 @@ function shapes(): LedgerShape[] {
     google: ['day', 'title', 'one day', 'given'],
     tiktok: ['day', 'given'],
   } as const;
-  for (const platform of platforms) {
+  for (const platform of ['meta', 'google', 'tiktok'] as const) {
     for (const time of times[platform]) {
       for (const breakdown of [null, ...Object.keys(breakdowns)]) {
         for (const keys of ['ids', 'names', 'ads only'] as const) {

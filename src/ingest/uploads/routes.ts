@@ -26,9 +26,12 @@ import {
 } from './intake/fields.ts';
 import { type ReceivedUpload, receiveForm, receiveReference } from './intake/form.ts';
 import { type IntakeDeps, takeInAll, type UploadsOfFile } from './intake/intake.ts';
-import { readMapping } from './intake/mapping-store.ts';
+import { listMappedPlatforms, readMapping } from './intake/mapping-store.ts';
+import { platformName } from './platforms/profile-schema.ts';
+import { installPlatforms } from './platforms/routes.ts';
+import { assertPlatform } from './platforms/service.ts';
 import { installProduction } from './promotion/production-routes.ts';
-import { entityTypes, type HeaderMapping, platforms } from './reports/types.ts';
+import { entityTypes, type HeaderMapping } from './reports/types.ts';
 import { writeRejected } from './review/rejected.ts';
 import { installReview } from './review/routes.ts';
 import { getUpload, releaseForPromotion, saveMapping } from './service.ts';
@@ -48,6 +51,7 @@ export function uploadRoutes(deps: UploadRoutesDeps): RouteModule {
   return (app, routeDeps) => {
     installIntake(app, deps);
     installMappings(app, routeDeps);
+    installPlatforms(app, routeDeps, deps);
     installReading(app, routeDeps);
     installRows(app, routeDeps);
     installRejected(app, routeDeps);
@@ -95,7 +99,7 @@ function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
     handler: async (request, reply) => {
       const principal = principalOf(request);
       const received = request.isMultipart()
-        ? await receiveForm(deps, request)
+        ? await receiveForm(deps, request, principal.tenantId)
         : await receiveReference(deps, { body: request.body, tenantId: principal.tenantId });
       const kept = await claimFor(request, received).catch(async (error: unknown) => {
         await deps.files.remove(received.stored.storageKey);
@@ -142,7 +146,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
         ...pageQuery,
         workspace_id: z.uuid().optional(),
         status: z.enum(uploadStatuses).optional(),
-        platform: z.enum(platforms).optional(),
+        platform: platformName.optional(),
         filename: storedText(200).min(1).optional().describe('Part of the file name'),
       }),
       response: { 200: listOf(uploadReply), ...problems() },
@@ -152,9 +156,11 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
       const { limit, status, platform, filename, workspace_id: workspaceId } = request.query;
       const page = pageRequest(request.query, { list, cursors });
       const scope = { tenantId: principal.tenantId, ownerId: ownerFilter(principal) };
-      const rows = await db.read(principal.tenantId, (tx) =>
-        listUploads(tx, { ...scope, ...page, status, platform, filename, workspaceId }),
-      );
+      const rows = await db.read(principal.tenantId, async (tx) => {
+        if (platform !== undefined)
+          await assertPlatform(tx, { tenantId: principal.tenantId, name: platform });
+        return listUploads(tx, { ...scope, ...page, status, platform, filename, workspaceId });
+      });
       return pageOf(rows, { limit, list, cursors, key: (row) => row.uploadId, render: renderUpload });
     },
   });
@@ -283,7 +289,7 @@ function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
 
 function installMappings(app: RouteApp, { db }: RouteDeps): void {
   const reply = z
-    .object({ platform: z.enum(platforms), mapping: columnRecord(z.string().nullable()) })
+    .object({ platform: z.string(), mapping: columnRecord(z.string().nullable()) })
     .meta({ id: 'UploadMapping' });
   app.route({
     method: 'GET',
@@ -292,15 +298,17 @@ function installMappings(app: RouteApp, { db }: RouteDeps): void {
     schema: {
       tags,
       summary: 'List the saved column mappings by platform',
-      querystring: z.strictObject({ platform: z.enum(platforms).optional() }),
+      querystring: z.strictObject({ platform: platformName.optional() }),
       response: { 200: z.object({ data: z.array(reply) }), ...problems() },
     },
     handler: async (request) => {
       const { tenantId } = principalOf(request);
-      const wanted = request.query.platform === undefined ? platforms : [request.query.platform];
+      const { platform: wanted } = request.query;
       return db.read(tenantId, async (tx) => {
+        if (wanted !== undefined) await assertPlatform(tx, { tenantId, name: wanted });
+        const named = wanted === undefined ? await listMappedPlatforms(tx, tenantId) : [wanted];
         const data = [];
-        for (const platform of wanted)
+        for (const platform of named)
           data.push({ platform, mapping: await readMapping(tx, { tenantId, platform }) });
         return { data };
       });
@@ -313,13 +321,17 @@ function installMappings(app: RouteApp, { db }: RouteDeps): void {
     schema: {
       tags,
       summary: 'Replace the saved column mapping of a platform',
-      body: z.strictObject({ platform: z.enum(platforms), mapping: mappingSchema }),
+      body: z.strictObject({
+        platform: platformName.meta({ examples: ['meta'] }),
+        mapping: mappingSchema,
+      }),
       response: { 200: reply, ...problems(413, 415) },
     },
     handler: async (request) => {
       const { tenantId, userId } = principalOf(request);
       const { platform } = request.body;
       const mapping = request.body.mapping as HeaderMapping;
+      await db.read(tenantId, (tx) => assertPlatform(tx, { tenantId, name: platform }));
       await saveMapping({ db }, { tenantId, platform, mapping, userId });
       return { platform, mapping };
     },

@@ -18,11 +18,11 @@ import {
 /** An `Upload`, from `data_uploads u`. */
 const uploadColumns = sql`
   ${columnList(
-    `tenant_id upload_id workspace_id client_id platform source origin filename unpacked file_id file_url status
-    force_partial review mapping mapping_version job_id row_count total_rows valid_rows invalid_rows
-    promoted_rows failed_rows campaigns_upserted ad_sets_upserted ads_upserted daily_metrics_upserted
-    period_metrics_upserted breakdowns_stored reconciliation blockers date_from date_to warnings layout
-    error_code error_text event_emitted created_by user_id created_at updated_at
+    `tenant_id upload_id workspace_id client_id platform platform_version source origin filename unpacked
+    file_id file_url status force_partial review mapping mapping_version job_id row_count total_rows
+    valid_rows invalid_rows promoted_rows failed_rows campaigns_upserted ad_sets_upserted ads_upserted
+    daily_metrics_upserted period_metrics_upserted breakdowns_stored reconciliation blockers date_from
+    date_to warnings layout error_code error_text event_emitted created_by user_id created_at updated_at
     finished_at undone_at`,
     'u.',
   )},
@@ -32,12 +32,12 @@ export async function insertUpload(tx: Tx, upload: NewUpload): Promise<Upload> {
   const unpacked = upload.unpacked === null ? null : JSON.stringify(upload.unpacked);
   const [row] = await tx.rows<Upload>(sql`
     insert into data_uploads as u (
-      tenant_id, upload_id, workspace_id, client_id, platform, source, origin, date_from, date_to, filename, unpacked,
-      file_id, file_url, force_partial, review, mapping, job_id, created_by, user_id)
+      tenant_id, upload_id, workspace_id, client_id, platform, platform_version, source, origin, date_from, date_to,
+      filename, unpacked, file_id, file_url, force_partial, review, mapping, job_id, created_by, user_id)
     values (
       ${upload.tenantId}, ${upload.uploadId}, ${upload.workspaceId}, ${upload.clientId}, ${upload.platform},
-      ${upload.source}, ${upload.origin}, ${upload.dateFrom}, ${upload.dateTo}, ${upload.filename}, ${unpacked},
-      ${upload.fileId}, ${upload.fileUrl}, ${upload.forcePartial}, ${upload.review},
+      ${upload.platformVersion}, ${upload.source}, ${upload.origin}, ${upload.dateFrom}, ${upload.dateTo},
+      ${upload.filename}, ${unpacked}, ${upload.fileId}, ${upload.fileUrl}, ${upload.forcePartial}, ${upload.review},
       ${JSON.stringify(upload.mapping)}, ${upload.jobId}, ${upload.createdBy}, ${upload.userId})
     returning ${uploadColumns}`);
   return row as Upload;

@@ -98,6 +98,8 @@ export interface NewUpload extends UploadKey {
   workspaceId: string;
   clientId: string | null;
   platform: Platform;
+  /** Of the profile that it is read with; null for platforms that come with Sluice. */
+  platformVersion: number | null;
   source: UploadSource;
   origin: UploadOrigin;
   /** The range of a report that names none itself; both or neither. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { shownAs, timestamp } from '../../kernel/http/replies.ts';
 import { columnRecord } from './intake/fields.ts';
-import { entityTypes, platforms, reportFields } from './reports/types.ts';
+import { entityTypes, reportFields } from './reports/types.ts';
 import {
   isBeingChecked,
   packings,
@@ -75,7 +75,11 @@ export const uploadReply = z
     upload_id: z.uuid(),
     workspace_id: z.uuid(),
     client_id: z.uuid().nullable(),
-    platform: z.enum(platforms),
+    platform: z.string(),
+    platform_version: z
+      .int()
+      .nullable()
+      .describe('Of the tenant’s own profile that it is read with; null for built-in platforms'),
     source: z.enum(uploadSources),
     origin: z.enum(uploadOrigins).describe('How the file came'),
     date_from: z.iso.date().nullable().describe('The range of a report that names none itself'),

@@ -10,6 +10,7 @@ import { maxCorrections } from './corrections/types.ts';
 import { uploadErrors, uploadFailures } from './errors.ts';
 import { recordMove } from './events.ts';
 import type { UploadMetrics } from './metrics.ts';
+import { definitionOfUpload } from './platforms/service.ts';
 import { endPromotion } from './promotion/end-promotion.ts';
 import { promoteBatches } from './promotion/promote.ts';
 import { profileOf } from './reports/profile.ts';
@@ -127,8 +128,11 @@ class UploadRun {
   }
 
   async #parse(upload: Upload): Promise<SliceResult | null> {
-    const { checkpoint, layout, blockers } = await this.#parseFile(upload).catch((error: unknown) =>
-      holdUnmapped(error, upload, this.#checkpoint),
+    const { checkpoint, layout, blockers } = await this.#parseFile(upload).catch(async (error: unknown) =>
+      holdUnmapped(error, upload, {
+        checkpoint: this.#checkpoint,
+        profile: profileOf(await definitionOfUpload(this.#deps.db, upload)),
+      }),
     );
     if (!checkpoint.isParsed) return continueLater;
     const { totalRows, validRows, invalidRows } = checkpoint.figures;
@@ -157,9 +161,10 @@ class UploadRun {
       listCorrections(tx, { ...upload, limit: maxCorrections }),
     );
     this.#correctedCells = corrections.length;
+    const definition = await definitionOfUpload(this.#deps.db, upload);
     const report = await parseFile(this.#slice, upload, {
       checkpoint: this.#checkpoint,
-      profile: profileOf(upload.platform),
+      profile: profileOf(definition),
       open,
       corrected: correctedCells(corrections),
       plausibility: { checks: this.#deps.plausibilityChecks.split(','), today: lastDayOnEarth() },

@@ -56,6 +56,7 @@ export const rights = {
   'upload.create': { roles: intake, meaning: 'upload reports' },
   'upload.read': { roles: everyone, meaning: 'see uploads, their rows and what was promoted' },
   'upload.control': { roles: intake, meaning: 'map, promote, cancel and undo uploads' },
+  'upload.platforms': { roles: driving, meaning: 'define and delete platforms of the tenant’s own' },
   'item.create': { roles: intake, meaning: 'create item jobs' },
   'item.read': { roles: everyone, meaning: 'see items (a member: of their own jobs)' },
   'item.control': {

@@ -1,9 +1,7 @@
-import { google } from '../../../src/ingest/uploads/reports/platforms/google.ts';
-import { meta } from '../../../src/ingest/uploads/reports/platforms/meta.ts';
-import { tiktok } from '../../../src/ingest/uploads/reports/platforms/tiktok.ts';
 import type { Language, Platform, ReportField } from '../../../src/ingest/uploads/reports/types.ts';
 import { seededRandom } from '../../chaos/seeded-random.ts';
 import { encodeReport, type ReportEncoding } from './encodings.ts';
+import { exportedHeader } from './exported-headers.ts';
 import { breakdowns } from './ledger-breakdowns.ts';
 import { packed, reportWorkbook } from './packed-report.ts';
 import { type WritingStyle, written } from './written-numbers.ts';
@@ -58,7 +56,6 @@ export interface LedgerReport {
   isBrokenDown: boolean;
 }
 
-const definitions = { meta, google, tiktok };
 const usdDigits = 2;
 const days = ['2026-03-01', '2026-03-02', '2026-03-03'];
 const period = { from: '2026-03-01', to: '2026-03-31' };
@@ -186,7 +183,7 @@ function added(a: LedgerEntry, b: Line['figures']): LedgerEntry {
   };
 }
 
-const comma = new Set<Language>(['de', 'fr', 'pt', 'it', 'nl', 'pl', 'tr']);
+const comma = new Set<Language>(['de', 'fr', 'pt', 'it', 'nl', 'pl', 'tr', 'vi', 'ru', 'id']);
 
 function tableFile(shape: LedgerShape, lines: Line[]): { bytes: Buffer; filename: string } {
   const { platform, language, delimiter } = shape;
@@ -230,9 +227,8 @@ interface Column {
 
 function tableColumns(shape: LedgerShape, style: WritingStyle): Column[] {
   const { platform, language, keys, time, breakdown } = shape;
-  const names = definitions[platform].aliases[language];
   const column = (field: ReportField, cell: Column['cell'], suffix = ''): Column => ({
-    header: `${names[field]?.split('|')[0] ?? field}${suffix}`,
+    header: `${exportedHeader(platform, language, field)}${suffix}`,
     field,
     cell,
   });
@@ -252,11 +248,8 @@ function tableColumns(shape: LedgerShape, style: WritingStyle): Column[] {
   const currency = platform === 'meta' ? [] : [column('currency', () => 'EUR')];
   return [
     ...(time === 'day' ? [column('metric_date', ({ from }) => from)] : []),
-    ...(time === 'columns' || (time === 'one day' && platform !== 'google')
-      ? [
-          { ...column('period_start', ({ from }) => from), header: startOf(platform, language) },
-          { ...column('period_end', ({ to }) => to), header: endOf(platform, language) },
-        ]
+    ...(time === 'columns' || (time === 'one day' && platform === 'meta')
+      ? [column('period_start', ({ from }) => from), column('period_end', ({ to }) => to)]
       : []),
     ...entities,
     ...dimensions,
@@ -269,11 +262,6 @@ function tableColumns(shape: LedgerShape, style: WritingStyle): Column[] {
     figure('conversion_value', 'value', usdDigits),
   ];
 }
-
-const startOf = (platform: Platform, language: Language) =>
-  definitions[platform].aliases[language].period_start?.split('|')[0] ?? 'period_start';
-const endOf = (platform: Platform, language: Language) =>
-  definitions[platform].aliases[language].period_end?.split('|')[0] ?? 'period_end';
 
 const sums: Partial<Record<ReportField, [keyof LedgerFigures, number]>> = {
   impressions: ['impressions', 0],

@@ -1,6 +1,6 @@
 import { TextInput } from '@mantine/core';
 import { FilterBar, FilterSelect, FilterText } from '../../parts/filter-bar.tsx';
-import { platforms, platformTitles } from '../uploads/platforms.ts';
+import { usePlatformChoices } from '../uploads/platforms.ts';
 import { figureTitles, groupingsOf, groupingTitles } from './figure-words.ts';
 import { type FiguresState, figures, type Grouping, levels } from './search.ts';
 
@@ -28,6 +28,7 @@ export function FiguresFilters({ state, change, by }: FiltersProps) {
   const set = (changes: { [Name in keyof FiguresState]?: FiguresState[Name] | undefined }) =>
     change(changes as FiguresState);
   const kind = state.kind ?? 'daily';
+  const platformChoices = usePlatformChoices();
   return (
     <FilterBar isFiltered={isFiltered(state)} onReset={() => set(nothing)}>
       <FilterSelect
@@ -56,8 +57,8 @@ export function FiguresFilters({ state, change, by }: FiltersProps) {
       <FilterSelect
         label="Platform"
         all="All platforms"
-        value={platforms.find((one) => one === state.platform)}
-        options={platforms.map((value) => ({ value, label: platformTitles[value] }))}
+        value={platformChoices.find(({ value }) => value === state.platform)?.value}
+        options={platformChoices}
         onChange={(value) => set({ platform: value })}
       />
       <FilterText

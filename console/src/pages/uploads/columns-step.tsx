@@ -16,7 +16,7 @@ import {
   mappingOf,
 } from './column-choices.ts';
 import { ColumnTable } from './column-table.tsx';
-import { platformTitles } from './platforms.ts';
+import { titleOf } from './platforms.ts';
 import { missingNeeds } from './report-fields.ts';
 import { keepUpload } from './upload-query.ts';
 
@@ -69,8 +69,7 @@ export function ColumnsStep({ upload, onCheck }: { upload: Upload; onCheck: () =
             </Button>
           ) : null}
           <span className="dim small">
-            Columns that you choose are remembered for {platformTitles[upload.platform]} when this upload
-            completes.
+            Columns that you choose are remembered for {titleOf(upload.platform)} when this upload completes.
           </span>
         </div>
       </div>

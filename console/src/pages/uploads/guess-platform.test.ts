@@ -11,6 +11,9 @@ test.each([
   ],
   ['google', '[{"results":[{"adGroup":{"id":"1"},"metrics":{"costMicros":"2500000000"}}]}]'],
   ['tiktok', 'By Day,Campaign name,Ad group name,Website URL (Ad level）,Cost,CPC (destination)'],
+  ['microsoft', '"Gregorian date","Campaign","Delivered match type","Spend"'],
+  ['linkedin', 'Start Date (in UTC)\tCampaign Group Name\tTotal Spent'],
+  ['pinterest', 'Date,Campaign name,Spend in account currency,Pin clicks'],
   ['tiktok', '{"code":0,"data":{"list":[{"dimensions":{"stat_time_day":"2021-10-25"}}]}}'],
 ])('a report from %s is recognised by its headers', (platform, beginning) => {
   expect(guessPlatform('report.csv', beginning)).toBe(platform);

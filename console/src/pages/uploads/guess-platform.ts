@@ -1,7 +1,7 @@
-import { type Platform, platforms } from './platforms.ts';
+import type { Platform } from './platforms.ts';
 
 /** Words that only one platform's reports have, in the languages in which people mostly export. */
-const marks: Record<Platform, readonly RegExp[]> = {
+const marks: Record<string, readonly RegExp[]> = {
   meta: [
     /\bad ?set\b/i,
     /amount spent|importe gastado|ausgegebener betrag|montant dépensé|valor usado|importo speso|消化金額/i,
@@ -26,13 +26,31 @@ const marks: Record<Platform, readonly RegExp[]> = {
     /cost per 1,000 people reached|total of \d+ results|件の結果/i,
     /tik ?tok/i,
   ],
+  microsoft: [
+    /gregorian date|timeperiod/i,
+    /delivered match type|bid match type/i,
+    /microsoft corporation|bing ?ads|microsoft/i,
+    /\bCampaignName\b|\bAdGroupName\b/,
+  ],
+  linkedin: [
+    /start date \(in utc\)/i,
+    /campaign group name|total spent/i,
+    /clicks to landing page|lead form opens/i,
+    /linked ?in/i,
+  ],
+  pinterest: [
+    /spend in account currency|spend_in_micro_dollar/i,
+    /pin clicks|outbound clicks/i,
+    /promoted pin/i,
+    /pinterest/i,
+  ],
 };
 
 /** The platform whose words are in the file's name or beginning; null for none or a tie. */
 export function guessPlatform(filename: string, beginning: string): Platform | null {
   const looked = `${filename.replaceAll(/[_-]/g, ' ')}\n${beginning}`;
-  const scores = platforms
-    .map((platform) => ({ platform, score: marks[platform].filter((mark) => mark.test(looked)).length }))
+  const scores = Object.entries(marks)
+    .map(([platform, own]) => ({ platform, score: own.filter((mark) => mark.test(looked)).length }))
     .sort((a, b) => b.score - a.score);
   const [best, second] = scores;
   return best === undefined || best.score === 0 || best.score === second?.score ? null : best.platform;

@@ -14,7 +14,7 @@ import { useWorkspace } from '../../shell/workspace.ts';
 import { DropZone } from './drop-zone.tsx';
 import { beginningOf, guessPlatform } from './guess-platform.ts';
 import { forgetHanded, handedFile } from './handed-file.ts';
-import { type Platform, platforms, platformTitles } from './platforms.ts';
+import { type Platform, usePlatformChoices } from './platforms.ts';
 import { uploadSearch } from './search.ts';
 import { isSameUpload, type NewUpload, refusalsOf, sendUpload, type UploadField } from './send-upload.ts';
 import { WizardSteps } from './wizard-steps.tsx';
@@ -170,6 +170,7 @@ interface FieldsProps {
 
 function Fields({ form, change, refused, isDisabled }: FieldsProps) {
   const workspaces = useQuery(workspacesQuery);
+  const platformChoices = usePlatformChoices();
   const data = workspaces.data?.data.map(({ workspace_id: value, name }) => ({ value, label: name })) ?? [];
   return (
     <div className="upload-fields">
@@ -177,7 +178,7 @@ function Fields({ form, change, refused, isDisabled }: FieldsProps) {
         label="Platform"
         description={platformWords(form)}
         placeholder="Whose report is it?"
-        data={platforms.map((value) => ({ value, label: platformTitles[value] }))}
+        data={platformChoices}
         value={form.platform}
         onChange={(platform) => change({ platform: platform as Platform | null, isGuessed: false })}
         error={refused.platform}

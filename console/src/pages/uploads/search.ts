@@ -1,5 +1,5 @@
 import { oneOf, searchParser, text, wholeNumber } from '../../list-state.ts';
-import { type Platform, platforms } from './platforms.ts';
+import type { Platform } from './platforms.ts';
 import { type UploadStatus, uploadStatuses } from './upload-states.ts';
 
 export interface UploadsSearch {
@@ -10,7 +10,7 @@ export interface UploadsSearch {
 
 export const uploadsSearch = searchParser<UploadsSearch>({
   status: oneOf(uploadStatuses),
-  platform: oneOf(platforms),
+  platform: text(),
   q: text(),
 });
 
@@ -43,7 +43,10 @@ export const uploadSearch = searchParser<UploadSearch>({
   tab: oneOf(dataTabs),
   scope: oneOf(['upload', 'workspace']),
   line: wholeNumber({ min: 1, max: 2_147_483_647 }),
-  platform: oneOf(platforms),
+  platform: text(),
   into: text(),
   client: text(),
 });
+
+/** The platform whose profile is shown. */
+export const platformsSearch = searchParser<{ name: string }>({ name: text() });

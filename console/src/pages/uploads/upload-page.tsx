@@ -13,7 +13,7 @@ import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { CheckStep } from './check-step.tsx';
 import { ColumnsStep } from './columns-step.tsx';
-import { platformTitles } from './platforms.ts';
+import { titleOf } from './platforms.ts';
 import { ResultStep } from './result-step.tsx';
 import { type UploadSearch, uploadSearch } from './search.ts';
 import { unpackedWords } from './unpacked-words.ts';
@@ -68,7 +68,7 @@ export default function UploadPage() {
 function Origin({ upload }: { upload: Upload }) {
   return (
     <span className="row small">
-      <span>{platformTitles[upload.platform]}</span>
+      <span>{titleOf(upload.platform)}</span>
       {upload.unpacked === null ? null : <span>{unpackedWords(upload.unpacked)}</span>}
       <span>
         by {upload.created_by} <Ago at={upload.created_at} />

@@ -17,7 +17,7 @@ import { Ago } from '../../parts/time.tsx';
 import { useWorkspace } from '../../shell/workspace.ts';
 import { DropZone } from './drop-zone.tsx';
 import { handOver } from './handed-file.ts';
-import { platforms, platformTitles } from './platforms.ts';
+import { titleOf, usePlatformChoices } from './platforms.ts';
 import { rejectedRows } from './rejected-rows.ts';
 import { type UploadsSearch, uploadsSearch } from './search.ts';
 import { chipOf, nameOf, uploadStatuses } from './upload-states.ts';
@@ -43,7 +43,7 @@ export default function UploadsPage() {
   return (
     <ListPage
       title="Uploads"
-      actions={canUpload ? <NewUploadButton /> : undefined}
+      actions={<ListActions canUpload={canUpload} />}
       notice={canUpload ? <ListDropZone /> : null}
       filters={<UploadFilters state={state} change={change} isFiltered={isFiltered} />}
       label="Uploads, newest first"
@@ -65,6 +65,17 @@ function filtersOf({ status, platform, q }: Partial<UploadsSearch>, workspaceId:
     ...(q === undefined ? {} : { filename: q }),
     ...(workspaceId === undefined ? {} : { workspace_id: workspaceId }),
   };
+}
+
+function ListActions({ canUpload }: { canUpload: boolean }) {
+  return (
+    <div className="row">
+      <Button component={Link} to="/uploads/platforms" variant="default">
+        Platforms
+      </Button>
+      {canUpload ? <NewUploadButton /> : null}
+    </div>
+  );
 }
 
 function NewUploadButton() {
@@ -90,6 +101,7 @@ function UploadFilters(props: {
   isFiltered: boolean;
 }) {
   const { state, change, isFiltered } = props;
+  const platformChoices = usePlatformChoices();
   // Undefined takes a parameter out of the link.
   const set = (changes: { [K in keyof UploadsSearch]?: UploadsSearch[K] | undefined }) =>
     change(changes as Partial<UploadsSearch>);
@@ -109,7 +121,7 @@ function UploadFilters(props: {
         label="Platform"
         value={state.platform}
         all="All platforms"
-        options={platforms.map((value) => ({ value, label: platformTitles[value] }))}
+        options={platformChoices}
         onChange={(platform) => set({ platform })}
       />
       <FilterText label="Part of the file name" value={state.q} onChange={(q) => set({ q })} />
@@ -138,7 +150,7 @@ function NoUploads({ isFiltered, canUpload }: { isFiltered: boolean; canUpload: 
 const columns: readonly Column<Upload>[] = [
   { id: 'file', header: 'File', cell: (upload) => <span title={nameOf(upload)}>{nameOf(upload)}</span> },
   { id: 'state', header: 'State', width: 190, cell: (upload) => <StatusChip {...chipOf(upload)} /> },
-  { id: 'platform', header: 'Platform', width: 110, cell: ({ platform }) => platformTitles[platform] },
+  { id: 'platform', header: 'Platform', width: 110, cell: ({ platform }) => titleOf(platform) },
   {
     id: 'rows',
     header: 'Rows',

@@ -346,7 +346,7 @@ test.each([
   ['upload.test.csv'],
   ['nowhere.csv', ...meta],
   ['.', ...meta],
-  ['here.csv', '--platform', 'myspace'],
+  ['here.csv', '--platform', 'My Space'],
   ['here.csv', ...meta, '--workspace', 'main'],
   ['here.csv', ...meta, '--mapping', '{'],
   ['here.csv', ...meta, '--mapping', '["spend"]'],

@@ -46,7 +46,7 @@ function addSend(upload: Command): void {
         'were refused, 1: failed.',
     )
     .argument('<file...>', 'reports in CSV, JSON or XLSX, or gzip or ZIP files of some; - is stdin')
-    .addOption(new Option('--platform <name>', 'where the report comes from').choices([...platforms]))
+    .option('--platform <name>', `where the report comes from: ${platforms.join(', ')}, or one of your own`)
     .option(
       '--workspace <id>',
       'where it goes; may be left out when there is only one',
@@ -77,7 +77,14 @@ function addSend(upload: Command): void {
 async function fieldsOf(flags: UploadFlags): Promise<Record<string, string>> {
   const { platform, source, client, mapping } = flags;
   if (platform === undefined) {
-    throw new UsageError(`--platform is missing. Allowed: one of ${platforms.join(', ')}.`);
+    throw new UsageError(
+      `--platform is missing. Allowed: one of ${platforms.join(', ')}, or a platform of your own.`,
+    );
+  }
+  if (!/^[a-z][a-z0-9_-]{1,39}$/.test(platform)) {
+    throw new UsageError(
+      `--platform is ${JSON.stringify(platform)}. Allowed: one of ${platforms.join(', ')}, or a platform of your own.`,
+    );
   }
   return {
     platform,

@@ -52,7 +52,7 @@ const filename = storedText(500);
 export const intakeFields = z.strictObject({
   workspace_id: z.uuid('must be the UUID of a workspace'),
   client_id: optionalText(z.uuid('must be a UUID')),
-  platform: z.enum(platforms),
+  platform: z.enum(platforms as readonly string[]),
   source: z.enum(uploadSources),
   filename: optionalText(filename),
   date_from: optionalText(z.iso.date('must be a day such as 2026-03-01')),
@@ -67,9 +67,16 @@ export type IntakeFields = z.output<typeof intakeFields>;
 /** For messages. */
 export const allowedParts = `${Object.keys(intakeFields.shape).join(', ')} and file`;
 
-/** Throws one error with all violations, each with its field and what is allowed. */
-export function readIntakeFields(given: Record<string, unknown>): IntakeFields {
-  const parsed = intakeFields.safeParse(given);
+/**
+ * Throws one error with all violations, each with its field and what is allowed. `ownPlatforms` are names of the
+ * tenant's.
+ */
+export function readIntakeFields(
+  given: Record<string, unknown>,
+  ownPlatforms: readonly string[] = [],
+): IntakeFields {
+  const platform = z.enum([...platforms, ...ownPlatforms]);
+  const parsed = intakeFields.extend({ platform }).safeParse(given);
   if (parsed.success) {
     const { date_from: from, date_to: to } = parsed.data;
     const wrong = rangeProblem({ from, to });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { isSluiceError, type SluiceError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { recordRefusal } from '../events.ts';
+import { ownNames } from '../platforms/service.ts';
 import {
   type DroppedKey,
   findDropped,
@@ -151,7 +152,8 @@ export class FolderWatch {
   }
 
   async #makeUpload(found: DroppedFile): Promise<void> {
-    const fields = fieldsOf(found, 'manual');
+    const own = await ownNames(this.#deps, found.tenantId);
+    const fields = fieldsOf(found, { own, source: 'manual' });
     const stored = await storeContent(this.#deps, createReadStream(found.file));
     await takeIn(this.#deps, {
       tenantId: found.tenantId,

@@ -8,6 +8,7 @@ import { forgetUnlessCommitted } from '../../../kernel/files/service.ts';
 import type { StoredContent } from '../../../kernel/files/types.ts';
 import { dropRest, FormReader } from '../../../kernel/http/multipart.ts';
 import { uploadErrors } from '../errors.ts';
+import { ownNames } from '../platforms/service.ts';
 import { allowedParts, type IntakeFields, readFilename, readIntakeFields } from './fields.ts';
 import { type FileField, fileProblem, type IntakeDeps, storeContent } from './intake.ts';
 
@@ -22,7 +23,11 @@ export interface ReceivedUpload {
  * Reads the whole form: fields and file in any order. The file goes to the storage as it arrives, and is removed again
  * if the form turns out to be wrong.
  */
-export async function receiveForm(deps: IntakeDeps, request: FastifyRequest): Promise<ReceivedUpload> {
+export async function receiveForm(
+  deps: IntakeDeps,
+  request: FastifyRequest,
+  tenantId: string,
+): Promise<ReceivedUpload> {
   let stored: StoredContent | null = null;
   try {
     const form = new FormReader(request, {
@@ -39,7 +44,7 @@ export async function receiveForm(deps: IntakeDeps, request: FastifyRequest): Pr
       stored = await storeContent(deps, Readable.from(file.content));
       await form.nextFile();
     }
-    const fields = readIntakeFields(form.texts());
+    const fields = readIntakeFields(form.texts(), await ownNames(deps, tenantId));
     if (file === null || stored === null) {
       throw uploadErrors.raise.upload_file_missing('The form has no part named file', {
         fields: fileProblem(deps, { what: 'is required' }),
@@ -76,7 +81,7 @@ export async function receiveReference(
     );
   }
   const { file_ref: reference, ...given } = parsed.data;
-  const fields = readIntakeFields(given);
+  const fields = readIntakeFields(given, await ownNames(deps, tenantId));
   const { ingestFolder: folder } = deps;
   if (folder === null) {
     throw uploadErrors.raise.upload_file_ref_refused(

@@ -10,6 +10,7 @@ import { newId } from '../../../lib/ids.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { uploadErrors } from '../errors.ts';
 import { recordMove } from '../events.ts';
+import { findCurrent, ownNames } from '../platforms/service.ts';
 import { insertUpload, workspaceExists } from '../store.ts';
 import {
   pipelineName,
@@ -20,7 +21,7 @@ import {
 } from '../types.ts';
 import { type IntakeFields, readIntakeFields } from './fields.ts';
 import { readMapping } from './mapping-store.ts';
-import type { UnfoldDeps, UnfoldedReport } from './unfolding/types.ts';
+import type { UnfoldDeps, UnfoldedReport, UnfoldTask } from './unfolding/types.ts';
 import { unfold } from './unfolding/unfold.ts';
 
 export interface IntakeDeps extends JobsDeps, UnfoldDeps {
@@ -90,11 +91,13 @@ export async function takeInAll(deps: IntakeDeps, intake: Intake): Promise<Uploa
   const keys = [intake.stored.storageKey];
   try {
     await deps.quotas.assertRoom(intake.tenantId);
-    const reports = await unfoldReports(deps, intake);
+    const { definition, version: platformVersion } = await getProfile(deps, intake);
+    const reports = await unfoldReports(deps, { ...intake, definition });
     keys.push(...reports.map(({ stored }) => stored.storageKey));
     const uploads = await deps.db.tenant(intake.tenantId, async (tx) => {
       const made: Upload[] = [];
-      for (const report of reports) made.push(await recordUpload(deps, tx, { ...intake, ...report }));
+      for (const report of reports)
+        made.push(await recordUpload(deps, tx, { ...intake, ...report, platformVersion }));
       const [first, ...others] = made;
       if (first === undefined) throw new Error('A file without reports was not refused');
       await intake.beforeCommit?.(tx, [first, ...others]);
@@ -116,8 +119,20 @@ export async function takeIn(deps: IntakeDeps, intake: Intake): Promise<Upload> 
   return first;
 }
 
+/** The profile of now. A platform may be deleted after the form was read. */
+async function getProfile({ db }: IntakeDeps, { tenantId, fields: { platform: name } }: Intake) {
+  const found = await db.read(tenantId, (tx) => findCurrent(tx, { tenantId, name }));
+  if (found !== null) return found;
+  throw uploadErrors.raise.platform_not_found(`The tenant has no platform ${name}`, {
+    fields: [{ pointer: '/platform', message: 'must be a platform from GET /api/uploads/platforms' }],
+  });
+}
+
 /** Errors of the file point at the field that it came in. */
-async function unfoldReports(deps: IntakeDeps, intake: Intake): Promise<UnfoldedReport[]> {
+async function unfoldReports(
+  deps: IntakeDeps,
+  intake: Intake & Pick<UnfoldTask, 'definition'>,
+): Promise<UnfoldedReport[]> {
   const { tenantId, signal, fileField: field } = intake;
   const openWorkbook = signal ? deps.workbooks.forRequest({ tenantId, signal }) : deps.workbooks.forJob();
   try {
@@ -136,8 +151,10 @@ function wrongWith({ code, message, details }: SluiceError): string {
   return typeof details.detected === 'string' ? `is ${details.detected}` : message;
 }
 
-async function recordUpload(deps: IntakeDeps, tx: Tx, intake: Intake & UnfoldedReport): Promise<Upload> {
-  const { tenantId, userId, createdBy, fields, filename } = intake;
+type RecordedReport = Intake & UnfoldedReport & { platformVersion: number | null };
+
+async function recordUpload(deps: IntakeDeps, tx: Tx, intake: RecordedReport): Promise<Upload> {
+  const { tenantId, userId, createdBy, fields, filename, platformVersion } = intake;
   await assertWorkspace(tx, { tenantId, workspaceId: fields.workspace_id });
   const uploadId = newId();
   const file = await recordFile(tx, {
@@ -166,6 +183,7 @@ async function recordUpload(deps: IntakeDeps, tx: Tx, intake: Intake & UnfoldedR
       workspaceId: fields.workspace_id,
       clientId: fields.client_id ?? null,
       platform: fields.platform,
+      platformVersion,
       source: fields.source,
       origin: intake.origin ?? 'request',
       dateFrom: fields.date_from ?? null,
@@ -199,7 +217,7 @@ export function uploadDoor(deps: IntakeDeps): FileDoor<ReportTarget> {
   return {
     maxBytes: deps.maxUploadBytes,
     check: async (tenantId, target) => {
-      const { workspace_id: workspaceId } = fieldsOf(target);
+      const { workspace_id: workspaceId } = fieldsOf(target, { own: await ownNames(deps, tenantId) });
       await deps.db.tenant(tenantId, (tx) => assertWorkspace(tx, { tenantId, workspaceId }));
     },
     takeIn: async ({ target, tenantId, userId, fileName, content, record }) => {
@@ -209,7 +227,7 @@ export function uploadDoor(deps: IntakeDeps): FileDoor<ReportTarget> {
           userId,
           createdBy: userId,
           filename: fileName,
-          fields: fieldsOf(target),
+          fields: fieldsOf(target, { own: await ownNames(deps, tenantId) }),
           origin: 'adapter',
         },
         stored: await storeContent(deps, content),
@@ -222,7 +240,7 @@ export function uploadDoor(deps: IntakeDeps): FileDoor<ReportTarget> {
 /** The fields of a report that comes without a form. Somebody puts a file into a folder; an adapter fetches it. */
 export function fieldsOf(
   { platform, workspaceId }: ReportTarget,
-  source: UploadSource = 'api',
+  { own, source = 'api' }: { own: readonly string[]; source?: UploadSource },
 ): IntakeFields {
-  return readIntakeFields({ workspace_id: workspaceId, platform, source });
+  return readIntakeFields({ workspace_id: workspaceId, platform, source }, own);
 }

@@ -31,6 +31,16 @@ export async function readMapping(
   return row?.mapping ?? {};
 }
 
+/** The platforms that have a saved mapping, after those that uploads began with. */
+export async function listMappedPlatforms(tx: Tx, tenantId: string): Promise<Platform[]> {
+  const rows = await tx.rows<{ platform: Platform }>(sql`
+    select distinct platform
+      from upload_mappings
+     where tenant_id = ${tenantId}
+     order by platform`);
+  return [...new Set(['meta', 'google', 'tiktok', ...rows.map(({ platform }) => platform)])];
+}
+
 /** Replaces the saved mapping of a platform. */
 export async function replaceMapping(
   tx: Tx,

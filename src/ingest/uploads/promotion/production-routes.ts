@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems, timestamp } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http/route.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { type EntityKind, platforms } from '../reports/types.ts';
+import { platformName } from '../platforms/profile-schema.ts';
+import { assertPlatform } from '../platforms/service.ts';
+import type { EntityKind } from '../reports/types.ts';
 import {
   type FactFilter,
   listBreakdowns,
@@ -17,7 +19,7 @@ const tags = ['ad data'];
 const origin = {
   workspace_id: z.uuid(),
   client_id: z.uuid().nullable(),
-  platform: z.enum(platforms),
+  platform: z.string(),
   created_by_upload: z.uuid(),
   last_upload: z.uuid(),
   created_at: timestamp,
@@ -83,7 +85,7 @@ const breakdownReply = z
 const filterQuery = {
   ...pageQuery,
   workspace_id: z.uuid().optional(),
-  platform: z.enum(platforms).optional(),
+  platform: platformName.optional(),
   upload_id: z
     .uuid()
     .optional()
@@ -122,9 +124,10 @@ function installEntity(
       const { tenantId } = principalOf(request);
       const { limit, workspace_id: workspaceId, platform, upload_id: uploadId } = request.query;
       const page = pageRequest(request.query, { list: what, cursors });
-      const rows = await db.read(tenantId, (tx) =>
-        listEntities(tx, kind, { tenantId, workspaceId, platform, uploadId, ...page }),
-      );
+      const rows = await db.read(tenantId, async (tx) => {
+        if (platform !== undefined) await assertPlatform(tx, { tenantId, name: platform });
+        return listEntities(tx, kind, { tenantId, workspaceId, platform, uploadId, ...page });
+      });
       const key = (row: ProductionRow) => String(row[`${kind}_id`]);
       return pageOf(rows, { limit, list: what, cursors, key, render: renderRow });
     },
@@ -192,8 +195,9 @@ function installFacts(app: RouteApp, { db, cursors }: RouteDeps, facts: FactList
       const { from, to, client_id: clientId, campaign_id: campaignId } = request.query;
       const [date, id] = cursor === undefined ? [] : cursors.decode(list, cursor);
       const after = cursor === undefined ? null : { date: String(date), id: Number(id) };
-      const rows = await db.read(tenantId, (tx) =>
-        read(tx, {
+      const rows = await db.read(tenantId, async (tx) => {
+        if (platform !== undefined) await assertPlatform(tx, { tenantId, name: platform });
+        return read(tx, {
           tenantId,
           workspaceId,
           clientId,
@@ -204,8 +208,8 @@ function installFacts(app: RouteApp, { db, cursors }: RouteDeps, facts: FactList
           to,
           after,
           limit: limit + 1,
-        }),
-      );
+        });
+      });
       return pageOf(rows, { limit, list, cursors, key, render: renderRow });
     },
   });

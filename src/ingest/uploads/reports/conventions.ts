@@ -4,6 +4,7 @@ import {
   countFields,
   type Language,
   type MappedColumns,
+  type PlatformDefinition,
   type RawRow,
   type ReportField,
   type ReportLayout,
@@ -47,6 +48,8 @@ export interface ConventionEvidence {
   sample: readonly RawRow[];
   /** Of a sheet: what it counts days from. */
   serialDays?: SerialDays | null | undefined;
+  /** What the platform's profile says. */
+  profile?: Pick<PlatformDefinition, 'decimal_mark' | 'date_order'> | undefined;
 }
 
 /**
@@ -57,15 +60,16 @@ export interface ConventionEvidence {
  */
 export function decideConventions(
   columns: MappedColumns,
-  { layout, sample, serialDays }: ConventionEvidence,
+  { layout, sample, serialDays, profile }: ConventionEvidence,
 ): ReportConventions {
   const rows = sample.filter(({ rowIndex }) => rowIndex < sampleRows);
-  const mark = decideMark({ columns, layout, rows });
-  const order = decideDateOrder({ columns, layout, rows });
+  const { decimal_mark: ownMark, date_order: ownOrder } = profile ?? {};
+  const mark = ownMark ? { decimalMark: ownMark } : decideMark({ columns, layout, rows });
+  const order = ownOrder ? { dateOrder: ownOrder } : decideDateOrder({ columns, layout, rows });
   return {
     ...mark,
     ...order,
-    unproven: [...(mark.unproven ?? []), ...(order.unproven ?? [])],
+    unproven: [mark, order].flatMap((one) => ('unproven' in one ? (one.unproven ?? []) : [])),
     ...(serialDays ? { serialDays } : {}),
   };
 }
@@ -120,6 +124,12 @@ const habits: Record<Language, { decimalMark: DecimalMark | null; dateOrder: Dat
   pl: { decimalMark: ',', dateOrder: 'dmy' },
   tr: { decimalMark: ',', dateOrder: 'dmy' },
   es: { decimalMark: null, dateOrder: 'dmy' },
+  ko: { decimalMark: '.', dateOrder: null },
+  vi: { decimalMark: ',', dateOrder: 'dmy' },
+  ru: { decimalMark: ',', dateOrder: 'dmy' },
+  id: { decimalMark: ',', dateOrder: 'dmy' },
+  // Arabic countries write both, by region.
+  ar: { decimalMark: null, dateOrder: 'dmy' },
 };
 
 interface Sampled {

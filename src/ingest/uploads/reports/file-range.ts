@@ -77,7 +77,7 @@ function rangeInName(name: string): DateRange | null {
 
 /** The failure of a report that names neither days nor a range; with its columns, for people who map one as the day. */
 export function periodUnknown(
-  { title, dailyAdvice }: PlatformDefinition,
+  { title, daily_advice: dailyAdvice }: PlatformDefinition,
   { headers, rows }: { headers: readonly string[]; rows: readonly (readonly string[])[] },
 ): SluiceError {
   return profileErrors.raise.period_unknown(

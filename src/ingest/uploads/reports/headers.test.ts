@@ -1,53 +1,54 @@
 import { describe, expect, test } from 'vitest';
 import { hasOwnDays } from './file-range.ts';
 import { readHeaderName } from './header-names.ts';
-import { google } from './platforms/google.ts';
-import { meta } from './platforms/meta.ts';
-import { tiktok } from './platforms/tiktok.ts';
+import { builtInPlatforms } from './platforms/built-in.ts';
 import { profileOf } from './profile.ts';
 import { languages, type MappedColumns, type ReportField, reportFields } from './types.ts';
 
-const definitions = [meta, google, tiktok];
+const definitions = Object.values(builtInPlatforms);
 const headersOf = (columns: MappedColumns, field: ReportField) =>
   columns.fields[field]?.map(({ header }) => header);
 const failOf = (found: { at: number } | { fails: { code: string; message: string } }) =>
   'fails' in found ? found.fails : null;
 
-describe.each(definitions.flatMap((definition) => languages.map((language) => ({ definition, language }))))(
-  '$definition.platform in $language',
-  ({ definition, language }) => {
-    const table = definition.aliases[language];
-    const fields = reportFields.filter((field) => table[field] !== undefined);
-    const best = fields.map((field) => table[field]?.split('|')[0] ?? '');
-    const profile = profileOf(definition.platform);
+describe.each(
+  definitions.flatMap((definition) =>
+    languages
+      .filter((language) => definition.aliases[language] !== undefined)
+      .map((language) => ({ definition, language })),
+  ),
+)('$definition.platform in $language', ({ definition, language }) => {
+  const table = definition.aliases[language] ?? {};
+  const fields = reportFields.filter((field) => table[field] !== undefined);
+  const best = fields.map((field) => table[field]?.[0] ?? '');
+  const profile = profileOf(definition.platform);
 
-    test('the best name of every field is mapped to it, and the language is recognized', () => {
-      const columns = profile.mapHeaders(best);
-      expect(fields.map((field) => headersOf(columns, field))).toEqual(best.map((header) => [header]));
-      expect(columns.languages).toContain(language);
-      expect(columns.notes).toEqual([]);
-      expect(profile.findMissing(columns)).toBeNull();
-    });
+  test('the best name of every field is mapped to it, and the language is recognized', () => {
+    const columns = profile.mapHeaders(best);
+    expect(fields.map((field) => headersOf(columns, field))).toEqual(best.map((header) => [header]));
+    expect(columns.languages).toContain(language);
+    expect(columns.notes).toEqual([]);
+    expect(profile.findMissing(columns)).toBeNull();
+  });
 
-    test('every other name is mapped to its field beside the best names of the others', () => {
-      for (const [at, field] of fields.entries()) {
-        for (const name of table[field]?.split('|') ?? []) {
-          const columns = profile.mapHeaders(best.with(at, name));
-          expect([name, headersOf(columns, field)]).toEqual([name, [name]]);
-        }
+  test('every other name is mapped to its field beside the best names of the others', () => {
+    for (const [at, field] of fields.entries()) {
+      for (const name of table[field] ?? []) {
+        const columns = profile.mapHeaders(best.with(at, name));
+        expect([name, headersOf(columns, field)]).toEqual([name, [name]]);
       }
-    });
+    }
+  });
 
-    test('case, spaces and punctuation of headers do not matter', () => {
-      const columns = profile.mapHeaders(
-        best.map((header) => ` ${header.toUpperCase().replaceAll(' ', '  ')}: `),
-      );
-      expect(fields.map((field) => columns.fields[field]?.map(({ index }) => index))).toEqual(
-        best.map((_, index) => [index]),
-      );
-    });
-  },
-);
+  test('case, spaces and punctuation of headers do not matter', () => {
+    const columns = profile.mapHeaders(
+      best.map((header) => ` ${header.toUpperCase().replaceAll(' ', '  ')}: `),
+    );
+    expect(fields.map((field) => columns.fields[field]?.map(({ index }) => index))).toEqual(
+      best.map((_, index) => [index]),
+    );
+  });
+});
 
 test('the currency in the bracket of a header is read, except for signs that several currencies share', () => {
   const currencies = [

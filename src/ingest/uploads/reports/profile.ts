@@ -6,38 +6,37 @@ import { chosenField, mapHeaders } from './headers/mapping.ts';
 import { findHeader, findMissing } from './headers/search.ts';
 import { hourKind } from './lines/dimensions.ts';
 import { compileLines } from './lines/lines.ts';
-import { google } from './platforms/google.ts';
-import { meta } from './platforms/meta.ts';
-import { tiktok } from './platforms/tiktok.ts';
+import { builtInPlatforms, findBuiltIn } from './platforms/built-in.ts';
 import {
   type LineContext,
   type MapOptions,
   type MappedColumns,
-  type Platform,
   type PlatformDefinition,
   platforms,
   type ReportLayout,
 } from './types.ts';
 
-const definitions: Record<Platform, PlatformDefinition> = { meta, google, tiktok };
-
 type Rows = readonly (readonly string[])[];
 
 /** How the reports of a platform are read. Create one per file: it caches suggestions. */
-export function profileOf(platform: Platform) {
-  const definition = definitions[platform];
+export function profileOf(wanted: string | PlatformDefinition) {
+  const definition = typeof wanted === 'string' ? findBuiltIn(wanted) : wanted;
+  if (definition === null) throw new Error(`No platform ${JSON.stringify(wanted)} comes with Sluice`);
+  const { platform } = definition;
   const aliases = headerAliases(definition);
   let others: PlatformNames[] | null = null;
   const wrong = (layout: Pick<ReportLayout, 'format' | 'headers'>, mapping: MapOptions['mapping']) => {
-    // Whoever mapped a column of this file has said what it is.
+    // A tenant's own platform may have any columns; whoever mapped a column of this file has said what it is.
+    if (findBuiltIn(platform) === null) return null;
     if (layout.headers.some((header) => chosenField(mapping, header))) return null;
     others ??= platforms
       .filter((other) => other !== platform)
-      .map((other) => ({ definition: definitions[other], aliases: headerAliases(definitions[other]) }));
+      .map((other) => builtInPlatforms[other])
+      .map((other) => ({ definition: other, aliases: headerAliases(other) }));
     return wrongPlatform({ definition, aliases }, others, layout);
   };
   return {
-    platform,
+    definition,
     /** Which of the first lines is the header, or why the file is not a report. */
     findHeader: (lines: Rows, { mapping }: Pick<MapOptions, 'mapping'> = {}) => {
       for (const headers of lines) {
@@ -58,7 +57,7 @@ export function profileOf(platform: Platform) {
     kindsOf: (columns: MappedColumns, rows: Rows, known: ColumnKinds): ColumnKinds => {
       const hour = hourKind(columns, rows);
       return {
-        ...kindsOf(columns, { aliases, rows, known }),
+        ...kindsOf(columns, { aliases, rows, known, dimensions: definition.dimensions }),
         ...(hour === null ? {} : { [hour]: 'dimension' }),
       };
     },

@@ -1,9 +1,11 @@
 import type { ReportConventions } from './conventions.ts';
 import type { ColumnKinds } from './dimensions/column-kinds.ts';
 
-/** The advertising platforms whose reports can be read. */
-export const platforms = ['meta', 'google', 'tiktok'] as const;
-export type Platform = (typeof platforms)[number];
+/** The advertising platforms whose profiles come with Sluice. */
+export const platforms = ['meta', 'google', 'tiktok', 'microsoft', 'linkedin', 'pinterest'] as const;
+export type BuiltInPlatform = (typeof platforms)[number];
+/** One of these, or a tenant's own. */
+export type Platform = string;
 
 /** What a line of a report can state, in the order of promotion. */
 export const entityTypes = ['campaign', 'ad_set', 'ad', 'daily_metric', 'period_metric'] as const;
@@ -181,29 +183,44 @@ export type ParsedLine =
 export type HeaderMapping = Record<string, ReportField | null>;
 
 /** The languages whose column names are known. `pt` is Portugal's and Brazil's, `zh` both scripts. */
-export const languages = ['en', 'de', 'fr', 'es', 'pt', 'it', 'nl', 'pl', 'tr', 'ja', 'zh'] as const;
+// biome-ignore format: one line per language says nothing
+export const languages = [
+  'en', 'de', 'fr', 'es', 'pt', 'it', 'nl', 'pl', 'tr', 'ja', 'ko', 'zh', 'vi', 'ru', 'id', 'ar',
+] as const;
 export type Language = (typeof languages)[number];
 
-/** Names of a field's column, best first, separated by `|`. If a file has several of them, the first is used. */
-export type AliasTable = Partial<Record<ReportField, string>>;
+/** Names of a field's column, best first. If a file has several of them, the first is used. */
+export type AliasTable = Partial<Record<ReportField, readonly string[]>>;
 
-/** What is specific to one platform; everything else is the same for all. */
+/**
+ * The profile of a platform: what is specific to it; everything else is the same for all. Those of the built-in ones
+ * are files in `platforms/`, and a tenant's own have the same form.
+ */
 export interface PlatformDefinition {
   platform: Platform;
   /** The name that people use. */
   title: string;
-  /** Column names of the exports that people download. */
-  aliases: Record<Language, AliasTable>;
+  /** For people: what its figures mean. */
+  notes: string;
+  /** Column names of the exports that people download. `any` is for profiles that name no language. */
+  aliases: Partial<Record<Language | 'any', AliasTable>>;
   /** Member names and paths of the platform's API, best first. */
   api: AliasTable;
   /** API names of amounts in millionths of the currency. */
   micros: readonly string[];
   /** Whether a row without any name or id is the sum of the others. */
-  blankNamesAreTotals: boolean;
+  blank_names_are_totals: boolean;
+  /** Labels of total rows, besides those that all platforms use. */
+  total_labels?: readonly string[] | undefined;
+  /** How its reports write what can be read in two ways; by default the file decides. */
+  decimal_mark?: '.' | ',' | null | undefined;
+  date_order?: 'dmy' | 'mdy' | null | undefined;
   /** How to get a report by day, for the error that asks for one. */
-  dailyAdvice: string;
+  daily_advice: string;
   /** Columns that are not read and that only this platform's exports have. */
   marks: readonly string[];
+  /** Columns that it breaks reports down by, besides those that are known of all. */
+  dimensions: readonly string[];
 }
 
 export interface FieldColumn {

@@ -2,6 +2,7 @@ import { csvLine } from '../../../lib/formats/csv-cells.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
 import { listCorrections } from '../corrections/correction-store.ts';
 import { type Correction, maxCorrections } from '../corrections/types.ts';
+import { definitionOfUpload } from '../platforms/service.ts';
 import {
   areRejectedRecords,
   correctionHeader,
@@ -10,7 +11,7 @@ import {
   isAddedHeader,
   rejectionHeaders,
 } from '../reports/lines/rejected-rows.ts';
-import { profileOf } from '../reports/profile.ts';
+import { type PlatformProfile, profileOf } from '../reports/profile.ts';
 import { amountFields, type FieldColumn, type MappedColumns, type ReportField } from '../reports/types.ts';
 import { type DecimalMark, shiftDecimal } from '../reports/values/numbers.ts';
 import { listRefusedRows } from '../staging/store.ts';
@@ -26,7 +27,10 @@ export async function* writeRejected(db: Database, upload: Upload): AsyncGenerat
   const corrections = await db.tenant(upload.tenantId, (tx) =>
     listCorrections(tx, { ...upload, limit: maxCorrections }),
   );
-  const sheet = sheetOf(upload, corrections);
+  const sheet = sheetOf(upload, {
+    corrections,
+    profile: profileOf(await definitionOfUpload(db, upload)),
+  });
   const { columns, added } = sheet;
   yield Buffer.from(`\uFEFF${csvLine([...columns.headers, ...added, rejectionHeaders[columns.format]])}`);
   let afterRow = -1;
@@ -50,8 +54,11 @@ interface Sheet {
   corrected: ReadonlyMap<number, string>;
 }
 
-function sheetOf(upload: Upload, corrections: readonly Correction[]): Sheet {
-  const columns = columnsOf(upload);
+function sheetOf(
+  upload: Upload,
+  { corrections, profile }: { corrections: readonly Correction[]; profile: PlatformProfile },
+): Sheet {
+  const columns = columnsOf(upload, profile);
   // Older uploads did not record it, and a file without known columns was not read.
   const read = upload.layout?.conventions as Partial<Declared> | null | undefined;
   // JSON always has the decimal point.
@@ -72,7 +79,7 @@ function correctedWords(corrections: readonly Correction[]): Map<number, string>
 }
 
 /** The file's columns with repeated names numbered, without the reason column of an earlier round. */
-function columnsOf({ layout, mapping, platform }: Upload): MappedColumns {
+function columnsOf({ layout, mapping }: Upload, profile: PlatformProfile): MappedColumns {
   const given = Array.isArray(layout?.headers) ? (layout.headers as string[]) : [];
   const seen = new Map<string, number>();
   const headers = given.map((header) => {
@@ -82,7 +89,7 @@ function columnsOf({ layout, mapping, platform }: Upload): MappedColumns {
   });
   const format = layout?.format === 'json' || areRejectedRecords(headers) ? 'json' : 'delimited';
   const kept = headers.filter((header) => !isAddedHeader(header));
-  return profileOf(platform).mapHeaders(kept, { mapping, format });
+  return profile.mapHeaders(kept, { mapping, format });
 }
 
 function cellsOf(row: StagedRow, sheet: Sheet): string[] {

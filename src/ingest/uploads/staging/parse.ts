@@ -13,7 +13,7 @@ import {
 } from '../reports/conventions.ts';
 import type { ColumnKinds } from '../reports/dimensions/column-kinds.ts';
 import { hasOwnDays, rangeOfFile } from '../reports/file-range.ts';
-import { type PlatformProfile, profileOf } from '../reports/profile.ts';
+import type { PlatformProfile } from '../reports/profile.ts';
 import { openReport } from '../reports/reading/open-report.ts';
 import type { ReportReader } from '../reports/reading/types.ts';
 import { sampleColumns } from '../reports/shown-text.ts';
@@ -176,7 +176,12 @@ class LineParser {
     if (missing) throw missing;
     const { unpacked } = this.#upload;
     const serialDays = unpacked?.sheet ? (unpacked.is_1904 ? 1904 : 1900) : null;
-    const conventions = decideConventions(columns, { layout, sample, serialDays });
+    const conventions = decideConventions(columns, {
+      layout,
+      sample,
+      serialDays,
+      profile: this.#profile.definition,
+    });
     if (!hasOwnDays(columns)) {
       const { dateFrom, dateTo, filename } = this.#upload;
       const given = dateFrom === null || dateTo === null ? null : { from: dateFrom, to: dateTo };
@@ -245,13 +250,17 @@ function describeColumns({ fields, unmapped, notes, currency }: MappedColumns) {
  * they may mean, and without rows. The stored checkpoint does not move, so promoting it without a mapping reads it
  * again and fails. Throws every other error.
  */
-export function holdUnmapped(error: unknown, upload: Upload, checkpoint: UploadCheckpoint): ParseReport {
+export function holdUnmapped(
+  error: unknown,
+  upload: Upload,
+  { checkpoint, profile }: { checkpoint: UploadCheckpoint; profile: PlatformProfile },
+): ParseReport {
   const isHeld = upload.review && isSluiceError(error) && mappable.includes(error.code);
   if (!isHeld) throw error;
   const { headers, missing, samples } = error.details as Record<'headers' | 'missing', string[]> & {
     samples: string[][];
   };
-  const columns = profileOf(upload.platform).mapHeaders(headers, { mapping: upload.mapping });
+  const columns = profile.mapHeaders(headers, { mapping: upload.mapping });
   const warnings = [{ code: error.code, message: error.message, count: 1 }];
   return {
     checkpoint: { ...checkpoint, isParsed: true, figures: { ...checkpoint.figures, warnings } },

@@ -1,5 +1,6 @@
 import type { Files, StoredContent } from '../../../../kernel/files/types.ts';
 import type { OpenWorkbook } from '../../../../lib/rows/xlsx/workbook-readers.ts';
+import type { PlatformDefinition } from '../../reports/types.ts';
 import type { Unpacked } from '../../types.ts';
 import type { IntakeFields } from '../fields.ts';
 
@@ -22,7 +23,8 @@ export interface UnfoldDeps {
 export interface UnfoldTask {
   stored: StoredContent;
   filename: string | null;
-  /** The platform and the mapping tell which sheet of a workbook is the report. */
-  fields: Pick<IntakeFields, 'platform' | 'mapping'>;
+  /** The platform's profile and the mapping tell which sheet of a workbook is the report. */
+  definition: PlatformDefinition;
+  fields: Pick<IntakeFields, 'mapping'>;
   openWorkbook: OpenWorkbook;
 }

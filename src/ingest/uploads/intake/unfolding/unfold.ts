@@ -171,8 +171,7 @@ class Unfolding {
     unpacked: Unpacked,
     filename: string | null = this.#task.filename,
   ): Promise<void> {
-    const { fields, openWorkbook } = this.#task;
-    const sheet = await readSheet(spool, { fields, openWorkbook, limits: this.#limits });
+    const sheet = await readSheet(spool, { ...this.#task, limits: this.#limits });
     const { name, others, is1904 } = sheet;
     await this.#keep(sheet.content, {
       filename,

@@ -9,6 +9,7 @@ import { defaultReadingLimits } from '../../reports/reading/types.ts';
 import type { UnfoldTask } from './types.ts';
 
 export interface SheetTask {
+  definition: UnfoldTask['definition'];
   fields: UnfoldTask['fields'];
   openWorkbook: OpenWorkbook;
   limits: ReaderLimits;
@@ -70,7 +71,7 @@ async function choose(spool: Spool, task: SheetTask, sheets: readonly string[]):
   for (const name of sheets.slice(0, mostSheetsLookedAt)) {
     const reader = await open(spool, task, name);
     try {
-      const points = pointsOf(await headOf(reader), name, task.fields);
+      const points = pointsOf(await headOf(reader), name, task);
       if (best === null || points > best.points) best = { name, points };
     } finally {
       await reader.close();
@@ -88,9 +89,9 @@ const rawData =
   /raw data|rohdaten|données brutes|datos sin procesar|dados brutos|dati grezzi|生データ|原始数据/i;
 
 /** How much a sheet looks like the report: empty, with text, with a known header, with rows below it. */
-function pointsOf(text: string, name: string, { platform, mapping }: SheetTask['fields']): number {
+function pointsOf(text: string, name: string, { definition, fields: { mapping } }: SheetTask): number {
   if (text.trim() === '') return 0;
-  const profile = profileOf(platform);
+  const profile = profileOf(definition);
   try {
     const { end } = findHeaderRow(
       { text, isLast: true },

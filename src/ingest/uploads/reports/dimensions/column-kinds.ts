@@ -26,15 +26,23 @@ export function kindsOf(
     aliases,
     rows,
     known,
-  }: { aliases: HeaderAliases; rows: readonly (readonly string[])[]; known: ColumnKinds },
+    dimensions = [],
+  }: {
+    aliases: HeaderAliases;
+    rows: readonly (readonly string[])[];
+    known: ColumnKinds;
+    /** Of the platform's profile. */
+    dimensions?: readonly string[];
+  },
 ): ColumnKinds {
   const kinds: ColumnKinds = { ...known };
+  const own = new Set(dimensions.map(headerKey));
   let compared = Object.values(known).filter((kind) => kind !== 'other').length;
   for (const { index, header } of unmapped) {
     if (Object.hasOwn(kinds, header)) continue;
     const cells = rows.map((row) => (row[index] ?? '').trim()).filter((cell) => !isNullName(cell));
     const kind =
-      compared < maxCompared ? kindOf(header, { aliases, cells, isJson: format === 'json' }) : 'other';
+      compared < maxCompared ? kindOf(header, { aliases, cells, isJson: format === 'json', own }) : 'other';
     if (kind !== 'other') compared += 1;
     kinds[header] = kind;
   }
@@ -45,11 +53,12 @@ interface Seen {
   aliases: HeaderAliases;
   cells: string[];
   isJson: boolean;
+  own: ReadonlySet<string>;
 }
 
-function kindOf(header: string, { aliases, cells, isJson }: Seen): ColumnKind {
+function kindOf(header: string, { aliases, cells, isJson, own }: Seen): ColumnKind {
   if (isAddedHeader(header)) return 'other';
-  if (isKnownDimension(header)) return 'dimension';
+  if (isKnownDimension(header) || own.has(headerKey(header))) return 'dimension';
   if (isJson && figurePaths.test(header)) return 'other';
   if (isSetting(header) || isFigure(header, cells)) return 'other';
   if (looksLikeKey(header, aliases)) return 'key';

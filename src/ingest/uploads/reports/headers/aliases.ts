@@ -13,7 +13,7 @@ export interface AliasHit {
   field: ReportField;
   /** 0 is the best name of its field in its language. */
   rank: number;
-  language: Language | 'api';
+  language: Language | 'any' | 'api';
   unit: 'plain' | 'micros';
 }
 
@@ -38,7 +38,7 @@ export function headerAliases(definition: PlatformDefinition) {
       byKey.set(key, hits);
     }
   };
-  for (const language of languages) add(definition.aliases[language], language);
+  for (const language of ['any', ...languages] as const) add(definition.aliases[language] ?? {}, language);
   add(definition.api, 'api');
   add(ownNames, 'api');
   const keys = [...byKey.keys()];
@@ -82,15 +82,15 @@ export function headerAliases(definition: PlatformDefinition) {
 
 /** Every profile also understands the canonical names, which other programs write. */
 const ownNames: AliasTable = {
-  ...Object.fromEntries(reportFields.map((field) => [field, field])),
-  metric_date: 'metric_date|date|day',
-  campaign_name: 'campaign_name|campaign',
-  ad_set_id: 'ad_set_id|adset_id|ad_group_id',
-  ad_set_name: 'ad_set_name|adset_name|ad_group_name|adset|ad_group',
-  ad_set_status: 'ad_set_status|adset_status|ad_group_status',
-  spend: 'spend|cost|amount_spent',
-  conversion_value: 'conversion_value|conversions_value',
-  currency: 'currency|currency_code',
+  ...Object.fromEntries(reportFields.map((field) => [field, [field]])),
+  metric_date: ['metric_date', 'date', 'day'],
+  campaign_name: ['campaign_name', 'campaign'],
+  ad_set_id: ['ad_set_id', 'adset_id', 'ad_group_id'],
+  ad_set_name: ['ad_set_name', 'adset_name', 'ad_group_name', 'adset', 'ad_group'],
+  ad_set_status: ['ad_set_status', 'adset_status', 'ad_group_status'],
+  spend: ['spend', 'cost', 'amount_spent'],
+  conversion_value: ['conversion_value', 'conversions_value'],
+  currency: ['currency', 'currency_code'],
 };
 
 const maxRemembered = 5_000;
@@ -109,7 +109,7 @@ const maxSuggestedLength = 80;
 
 function* namesIn(table: AliasTable): Generator<{ field: ReportField; name: string; rank: number }> {
   for (const field of reportFields) {
-    const names = table[field]?.split('|') ?? [];
+    const names = table[field] ?? [];
     for (const [rank, name] of names.entries()) yield { field, name, rank };
   }
 }

@@ -34,12 +34,15 @@ export function wrongPlatform(
   );
 }
 
+const shapes: readonly string[] = ['meta', 'google', 'tiktok'];
+
 function platformOfShape(
   { definition }: PlatformNames,
   others: readonly PlatformNames[],
   shape: string | undefined,
 ): PlatformNames | null {
-  if (shape === definition.platform) return null;
+  // Only those with a shape of their own are told apart by it: others use what is common.
+  if (shape === definition.platform || !shapes.includes(definition.platform)) return null;
   return others.find((other) => other.definition.platform === (shape as Platform)) ?? null;
 }
 

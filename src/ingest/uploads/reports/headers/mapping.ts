@@ -91,7 +91,8 @@ function candidateOf({ header, index, entry, chosen, spoken, isJson, notes }: Ca
     return [{ index, header, unit, field: chosen, rank: -1 }];
   }
   const rankOf = (hit: AliasHit) => hit.rank + ((hit.language === 'api') === isJson ? 0 : otherFormat);
-  const isSpoken = (hit: AliasHit) => (hit.language === 'api' ? isJson : spoken.includes(hit.language));
+  const isSpoken = (hit: AliasHit) =>
+    hit.language === 'api' ? isJson : hit.language === 'any' || spoken.includes(hit.language);
   const [best, ...others] = [...entry.hits].sort(
     (a, b) => Number(isSpoken(b)) - Number(isSpoken(a)) || rankOf(a) - rankOf(b),
   );
@@ -155,7 +156,7 @@ function spokenLanguages(known: readonly KnownHeader[]): Language[] {
   for (const { hits } of known) {
     const inThis = new Set(hits.map(({ language }) => language));
     for (const language of inThis) {
-      if (language !== 'api') counts.set(language, (counts.get(language) ?? 0) + 1);
+      if (language !== 'api' && language !== 'any') counts.set(language, (counts.get(language) ?? 0) + 1);
     }
   }
   const most = Math.max(0, ...counts.values());

@@ -55,7 +55,7 @@ export function findMissing(
   const message =
     `This ${definition.title} report has no column for ${wanted}; columns seen: ${listed(seen)}; ` +
     `nearest match: ${hint === '' ? 'none' : hint}.` +
-    (missing.some(({ isDay }) => isDay) ? ` ${definition.dailyAdvice}` : '');
+    (missing.some(({ isDay }) => isDay) ? ` ${definition.daily_advice}` : '');
   const details = {
     missing: missing.flatMap(({ fields }) => fields.slice(0, 1)),
     seen: seen.slice(0, maxListed).map(shorten),
@@ -185,7 +185,8 @@ const noData = ({ title }: PlatformDefinition) =>
   );
 
 function exampleNames(definition: PlatformDefinition, fields: ReportField[]): string {
-  const names = fields.flatMap((field) => definition.aliases.en[field]?.split('|').slice(0, 1) ?? []);
+  const table = definition.aliases.en ?? definition.aliases.any ?? {};
+  const names = fields.flatMap((field) => table[field]?.slice(0, 1) ?? [field]);
   return `for example ${names
     .slice(0, 3)
     .map((name) => `"${name}"`)

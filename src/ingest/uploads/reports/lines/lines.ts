@@ -1,3 +1,4 @@
+import { headerKey } from '../header-names.ts';
 import { copyOf, shortened } from '../shown-text.ts';
 import type {
   FieldProblem,
@@ -176,11 +177,13 @@ function totalCheck(task: Omit<CompileTask, 'context'>): (cells: readonly string
   const hasNoId = isBlank(['campaign_id', 'ad_set_id', 'ad_id']);
   const hasNoName = isBlank(['campaign_name', 'ad_set_name', 'ad_name']);
   const dayCell = cellReader(fields.metric_date);
+  const own = new Set((definition.total_labels ?? []).map(headerKey));
+  const isLabel = (cell: string) => isTotalLabel(cell) || (own.size > 0 && own.has(headerKey(cell)));
   return (cells) => {
     if (!hasNoId(cells)) return false;
     const day = dayCell(cells);
     const hasNoDay = isNullName(day);
-    if (definition.blankNamesAreTotals && hasNoDay && hasNoName(cells)) return firstFilled(cells) !== null;
-    return (hasNoDay || isTotalLabel(day)) && isTotalLabel(firstFilled(cells) ?? '');
+    if (definition.blank_names_are_totals && hasNoDay && hasNoName(cells)) return firstFilled(cells) !== null;
+    return (hasNoDay || isLabel(day)) && isLabel(firstFilled(cells) ?? '');
   };
 }

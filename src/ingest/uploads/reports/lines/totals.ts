@@ -1,13 +1,14 @@
 import { isNullName } from '../values/numbers.ts';
 
 /**
- * Whether a cell looks like the label of a total row: `Total: Campaigns`, `Gesamt: Konto`, `合計: キャンペーン`, `Total of 2
- * results`, `全2件の結果`. The label alone is not enough: a campaign may be called "Total: Sale".
+ * Whether a cell looks like the label of a total row: `Total: Campaigns`, `Gesamt: Konto`, `合計: キャンペーン`, in old AdWords
+ * files `Total - all` and `Total - Search`, `Total of 2 results`, `全2件の結果`. A line that states the copyright is
+ * no data either. The label alone is not enough: a campaign may be called "Total: Sale".
  */
 export function isTotalLabel(text: string): boolean {
   if (text.length > maxLabelLength) return false;
   const label = text.normalize('NFKC').trim().toLowerCase();
-  return wordLabel.test(label) || countLabel.test(label);
+  return wordLabel.test(label) || countLabel.test(label) || label.startsWith('©');
 }
 
 /** The first non-empty cell of a row, or null. */
@@ -42,8 +43,20 @@ const words = [
   '總計',
   '合计',
   '总和',
+  '합계',
+  '총계',
+  '총합',
+  'tổng',
+  'tổng cộng',
+  'tổng số',
+  'итого',
+  'всего',
+  'jumlah',
+  'الإجمالي',
+  'المجموع',
+  'إجمالي',
 ];
-const wordLabel = new RegExp(`^(?:${words.join('|')}) ?(?::.*)?$`, 'u');
+const wordLabel = new RegExp(`^(?:${words.join('|')})(?: ?[:：].*| [-–—] .*)?$`, 'u');
 const amount = '[\\d.,\\s]+';
 const countLabel = new RegExp(
   [
@@ -53,6 +66,10 @@ const countLabel = new RegExp(
     `|^(?:łącznie|razem|suma):? ${amount} wynik(?:i|ów)?$`,
     `|^toplam ${amount} sonuç$`,
     `|^${amount} sonucun toplamı$`,
+    `|^total ${amount} hasil$`,
+    `|^tổng ${amount} kết quả$`,
+    `|^총 ?${amount} ?개(?:의)? 결과$`,
+    `|^(?:итого|всего):? ${amount} результат(?:а|ов)?$`,
     `|^全${amount}件の結果$`,
     `|^[共全总總]计?計?${amount}[条條个個項项]?(?:结果|結果)$`,
   ].join(''),
