@@ -60,6 +60,15 @@ async function readKind({ kind, bytes }: ConvertInput, options: ConvertOptions):
       return (await import('./pdf/pdf.ts')).readPdf(bytes, options);
     case 'docx':
       return (await import('./docx/docx.ts')).readDocx(bytes, options);
+    case 'pptx':
+      return (await import('./office/pptx.ts')).readPptx(bytes, options);
+    case 'odt':
+      return (await import('./office/odt.ts')).readOdt(bytes, options);
+    case 'epub':
+      return (await import('./office/epub.ts')).readEpub(bytes, options);
+    case 'csv':
+    case 'xlsx':
+      return (await import('./table-rows.ts')).readTable(bytes, options, kind);
   }
 }
 

@@ -17,6 +17,12 @@ const kindsByEnding: Record<string, DocumentKind> = {
   xhtml: 'html',
   pdf: 'pdf',
   docx: 'docx',
+  pptx: 'pptx',
+  xlsx: 'xlsx',
+  odt: 'odt',
+  epub: 'epub',
+  csv: 'csv',
+  tsv: 'csv',
   vtt: 'vtt',
   srt: 'srt',
 };
@@ -27,6 +33,11 @@ const mediaTypes: Record<DocumentKind, string> = {
   html: 'text/html',
   pdf: 'application/pdf',
   docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  odt: 'application/vnd.oasis.opendocument.text',
+  epub: 'application/epub+zip',
+  csv: 'text/csv',
   vtt: 'text/vtt',
   srt: 'application/x-subrip',
 };
@@ -67,6 +78,11 @@ export function detectKind(
     throw documentErrors.raise.pdf_is_broken('The file does not start like a PDF document');
   if (named === 'docx')
     throw documentErrors.raise.docx_is_broken('The file is not a ZIP archive, as DOCX files are');
+  if (named !== null && archivedKinds.has(named)) {
+    throw documentErrors.raise.document_is_broken(
+      `The file is not a ZIP archive, as ${named.toUpperCase()} files are`,
+    );
+  }
   if (start.length === 0) return named ?? 'text';
   const text = decodeStart(start);
   if (looksBinary(text)) throw documentErrors.raise.document_is_binary('The document is binary and not text');
@@ -84,7 +100,8 @@ function kindOfBinary(
   { what, named }: { what: string; named: DocumentKind | null },
 ): DocumentKind {
   const isZip = bytes[0] === 0x50 && bytes[1] === 0x4b;
-  if (isZip && (named === 'docx' || what.includes('DOCX'))) return 'docx';
+  const archived = isZip ? kindOfArchive(bytes, { what, named }) : null;
+  if (archived !== null) return archived;
   if (bytes[0] === 0xd0 && bytes[1] === 0xcf) {
     if (bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'))) {
       throw documentErrors.raise.docx_is_encrypted('The document is protected by a password');
@@ -96,6 +113,22 @@ function kindOfBinary(
     }
   }
   throw documentErrors.raise.document_is_binary(`The document is ${what}, which cannot be read`);
+}
+
+const archivedKinds = new Set<DocumentKind>(['docx', 'pptx', 'xlsx', 'odt', 'epub']);
+
+/** What the archive says at its start counts more than its name. */
+function kindOfArchive(
+  bytes: Buffer,
+  { what, named }: { what: string; named: DocumentKind | null },
+): DocumentKind | null {
+  const start = bytes.toString('latin1', 0, startBytes);
+  if (start.includes('mimetypeapplication/epub+zip')) return 'epub';
+  if (start.includes('mimetypeapplication/vnd.oasis.opendocument.text')) return 'odt';
+  if (what.includes('DOCX')) return 'docx';
+  if (start.includes('ppt/')) return 'pptx';
+  if (what === 'an Excel workbook (XLSX)') return 'xlsx';
+  return named !== null && archivedKinds.has(named) ? named : null;
 }
 
 function kindOfText(text: string): DocumentKind {

@@ -19,7 +19,7 @@ export const documentErrors = defineErrors({
   document_is_binary: invalid(
     415,
     'The format of the document is not supported',
-    'Add it as Markdown, plain text, HTML, PDF, DOCX, VTT or SRT.',
+    'Add it as Markdown, plain text, HTML, PDF, DOCX, PPTX, XLSX, ODT, EPUB, CSV, VTT or SRT.',
   ),
   document_takes_too_long: invalid(
     422,
@@ -39,6 +39,12 @@ export const documentErrors = defineErrors({
   document_reader_failed: bug(
     'The document reader failed',
     'Other documents are not affected. Report the problem, with the document if you may share it.',
+  ),
+  document_is_broken: invalid(422, 'The document is broken', saveAgain),
+  document_is_encrypted: invalid(
+    422,
+    'The document is encrypted',
+    'Save the document without a password and add that file.',
   ),
   html_is_broken: invalid(422, 'The HTML document cannot be read', saveAgain),
   pdf_is_broken: invalid(422, 'The PDF document is broken', saveAgain),

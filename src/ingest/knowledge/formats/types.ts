@@ -1,4 +1,17 @@
-export const documentKinds = ['markdown', 'text', 'html', 'pdf', 'docx', 'vtt', 'srt'] as const;
+export const documentKinds = [
+  'markdown',
+  'text',
+  'html',
+  'pdf',
+  'docx',
+  'pptx',
+  'xlsx',
+  'odt',
+  'epub',
+  'csv',
+  'vtt',
+  'srt',
+] as const;
 export type DocumentKind = (typeof documentKinds)[number];
 
 /** Extension and media type help if the bytes do not tell the kind. */

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { convertDocument } from '../convert.ts';
+import { detectKind } from '../detect.ts';
+import { readDocument } from '../read-document.ts';
+import { type DocumentLimits, defaultDocumentLimits } from '../types.ts';
+
+const fixtures = new URL('../../../../../test/fixtures/', import.meta.url);
+
+function convert(bytes: Buffer, name: string, limits: Partial<DocumentLimits> = {}) {
+  const kind = detectKind(bytes, { name });
+  return convertDocument(
+    { kind, name, bytes },
+    { limits: { ...defaultDocumentLimits, ...limits }, charset: null, onProgress: () => {} },
+  );
+}
+
+const table = '| Part | Code |\n| --- | --- |\n| Seal | KX-4410 |\n| Hose | RX-7 |';
+
+describe.each(['odt', 'epub', 'pptx'] as const)('a document of pandoc as %s', (kind) => {
+  const load = () => readFile(new URL(`documents/pandoc.${kind}`, fixtures));
+
+  test('has its headings, lists, tables and properties', async () => {
+    const read = await convert(await load(), 'no-ending');
+    if (read.kind !== 'text') throw new Error(JSON.stringify(read));
+    expect(read.metadata).toMatchObject({ format: kind, author: 'Ann Bee' });
+    expect(read.title).toBe('Pump manual');
+    for (const text of [
+      'The pump is oiled every week with lukewarm oil.',
+      'Close the valve.',
+      table,
+      'Größe',
+    ]) {
+      expect(read.text).toContain(text);
+    }
+    expect(read.text).toMatch(/^#+ Care$/m);
+    expect(read.text.indexOf('# Repair')).toBeGreaterThan(read.text.indexOf('KX-4410'));
+  });
+
+  test('is broken when it is cut off, and refused when it unfolds too far', async () => {
+    const bytes = await load();
+    const cut = await convert(bytes.subarray(0, Math.floor(bytes.length / 2)), `a.${kind}`);
+    expect(cut).toMatchObject({ kind: 'error', code: 'document_is_broken' });
+    const large = await convert(bytes, `a.${kind}`, { maxInflatedBytes: 100 });
+    expect(large).toMatchObject({ kind: 'error', code: 'document_unfolds_too_far' });
+    expect(() => detectKind(Buffer.from('plain text'), { name: `a.${kind}` })).toThrow(
+      expect.objectContaining({ code: 'document_is_broken' }),
+    );
+  });
+});
+
+describe('rows', () => {
+  test('of a workbook stand alone, with the names of their columns, below the name of their sheet', async () => {
+    for (const name of ['libreoffice', 'openpyxl']) {
+      const bytes = await readFile(new URL(`workbooks/${name}.xlsx`, fixtures));
+      expect(await convert(bytes, 'a.xlsx')).toMatchObject({
+        kind: 'text',
+        text: expect.stringMatching(
+          /^## Items\n\nsku: 0001; title: Größe 名前 😀; price: 19\.99; in stock: true;/,
+        ),
+        metadata: { format: 'xlsx' },
+      });
+    }
+  });
+
+  test('of a CSV file as well, and one without rows is empty', async () => {
+    const text = 'part;code;note\nSeal;KX-4410;"two\nlines"\nHose;RX-7;\n';
+    expect(await convert(Buffer.from(text), 'a.csv')).toMatchObject({
+      kind: 'text',
+      text: 'part: Seal; code: KX-4410; note: two\nlines\n\npart: Hose; code: RX-7',
+    });
+    expect(await convert(Buffer.from('a,b\n'), 'a.csv')).toMatchObject({ kind: 'empty' });
+  });
+
+  test('are read in the thread of documents', async () => {
+    const bytes = await readFile(new URL('workbooks/openpyxl.xlsx', fixtures));
+    const { signal } = new AbortController();
+    expect(await readDocument({ name: 'a.xlsx', bytes }, { signal })).toMatchObject({ kind: 'text' });
+    const odt = await readFile(new URL('documents/pandoc.odt', fixtures));
+    expect(await readDocument({ name: 'a.odt', bytes: odt }, { signal })).toMatchObject({ kind: 'text' });
+  });
+});
