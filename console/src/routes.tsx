@@ -22,6 +22,7 @@ import { knowledgeBaseSearch, knowledgeSearch } from './pages/knowledge/search.t
 import { loginSearch } from './pages/login/search.ts';
 import { overviewSearch } from './pages/overview/search.ts';
 import { pendingSearch } from './pages/pending/search.ts';
+import { providersSearch } from './pages/providers/search.ts';
 import { scrapeSearch, scrapesSearch } from './pages/scrapes/search.ts';
 import { searchEverywhere } from './pages/search/search.ts';
 import { settingsSearch } from './pages/settings/search.ts';
@@ -106,6 +107,12 @@ const pages = [
     path: '/pending',
     validateSearch: pendingSearch,
     component: page(() => import('./pages/pending/pending-page.tsx')),
+  }),
+  createRoute({
+    ...parent,
+    path: '/providers',
+    validateSearch: providersSearch,
+    component: page(() => import('./pages/providers/providers-page.tsx')),
   }),
   createRoute({
     ...parent,

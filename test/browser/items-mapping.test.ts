@@ -51,6 +51,8 @@ test('a spreadsheet is mapped, tried, run, corrected and exported', async () => 
   await page.getByText('The row breaks a rule').waitFor();
   if (process.env.SCREENS) await page.screenshot({ path: `${process.env.SCREENS}/job.png`, fullPage: true });
 
+  await page.getByRole('button', { name: 'Show 1 row: The row breaks a rule' }).click();
+  await page.getByText('1 row loaded that failed with validation_failed').waitFor();
   await page.getByRole('button', { name: 'Open row 2', exact: true }).click();
   await page.getByRole('tab', { name: 'Input' }).click();
   await page.getByRole('button', { name: 'Correct price' }).click();
@@ -110,6 +112,15 @@ test('a waterfall is put together from steps, and each row says which step answe
   await page.getByText('Title of b1').waitFor();
   if (process.env.SCREENS)
     await page.screenshot({ path: `${process.env.SCREENS}/chain-job.png`, fullPage: true });
+  const { host } = new URL(other.url);
+  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Providers' }).click();
+  await page.getByText(host).click();
+  await page.getByLabel('Calls per second').fill('2.5');
+  await page.getByRole('button', { name: 'Save limits' }).click();
+  await page.getByText(`The limits of ${host} hold from now on.`).waitFor();
+  await page.getByRole('cell', { name: '2.5', exact: true }).waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  if (process.env.SCREENS) await page.screenshot({ path: `${process.env.SCREENS}/providers.png` });
   expect([own.calls.map(({ sku }) => sku).toSorted(), other.calls.map(({ sku }) => sku)]).toEqual([
     ['a1', 'b1'],
     ['b1'],

@@ -12,6 +12,7 @@ export function viewsOf(seeded: Seeded): { name: string; path: string }[] {
     { name: 'items-job-control', path: `/items/${seeded.itemsJob}?tab=control` },
     { name: 'items-job-pending', path: `/items/${seeded.waitingJob}?tab=pending` },
     { name: 'pending', path: '/pending' },
+    { name: 'providers', path: '/providers' },
     { name: 'catalogs', path: '/catalogs' },
     { name: 'items-new-catalog', path: '/items/new?processor=catalog' },
     { name: 'uploads', path: '/uploads' },

@@ -64,6 +64,31 @@ test('failures are grouped by reason, with counts and what to do, and can be lis
   expect(rest.body.data.map(({ rowNo }: { rowNo: number }) => rowNo)).toEqual([4]);
 });
 
+test('rows of one reason are tried again, and those of other reasons stay as they are', async () => {
+  const { tenantId, jobId } = await makeJob();
+  await drive(tenantId);
+  await database.owner(
+    `update job_items set error_code = 'provider_failed' where job_id = $1 and row_no = 3`,
+    [jobId],
+  );
+  const again = (errorCode: string) =>
+    call(tenantId, `/api/jobs/${jobId}/reprocess`, { method: 'POST', body: { errorCode } });
+  expect((await again('provider_failed')).body).toMatchObject({ reset: 1, counts: { PENDING: 1, ERROR: 2 } });
+  expect(await recount(jobId)).toEqual({ DONE: 1, ERROR: 2, PENDING: 1 });
+  expect((await again('nobody_failed_so')).body).toMatchObject({ reset: 0, exhausted: 0 });
+});
+
+test('open rows of a job say what they are about', async () => {
+  const tenantId = await newTenant(database);
+  const form = new FormData();
+  form.set('file', new Blob(['Article,Title,Brand\nA1,Cap,Acme\n']), 'rows.csv');
+  const headers = await server.bearer({ tenantId });
+  const answer = await fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body: form });
+  const { jobId } = (await answer.json()) as { jobId: string };
+  const { body } = await call(tenantId, `/api/jobs/${jobId}/items?statuses=PENDING`);
+  expect(body.data[0].inputSummary).toMatchObject({ title: 'Cap', brand: 'Acme' });
+});
+
 test('a corrected cell runs its row again, is recorded, and keeps the counts equal to a recount', async () => {
   const { tenantId, jobId } = await makeJob();
   await drive(tenantId);

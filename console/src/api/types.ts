@@ -3237,6 +3237,8 @@ export interface Paths {
         scope?: 'job' | 'items';
         itemIds?: string[];
         statuses?: ('DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED')[];
+        /** Only rows that failed for this reason, as GET …/failures names it */
+        errorCode?: string;
         resetAttempts?: boolean;
       };
       reply: ReprocessedJob;

@@ -108,6 +108,15 @@ export const places: readonly Place[] = [
     words: 'open rows',
   },
   {
+    to: '/providers',
+    label: 'Providers',
+    icon: 'external',
+    key: 'v',
+    group: 'below',
+    area: 'items',
+    words: 'rate limit budget breaker pace calls cost',
+  },
+  {
     to: '/catalogs',
     label: 'Catalogues',
     icon: 'columns',

@@ -143,6 +143,12 @@ function installReprocess(app: RouteApp, deps: ItemRoutesDeps): void {
             .array(z.enum(['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED']))
             .min(1)
             .default(['ERROR', 'NOT_FOUND']),
+          errorCode: z
+            .string()
+            .min(1)
+            .max(200)
+            .optional()
+            .describe('Only rows that failed for this reason, as GET …/failures names it'),
           resetAttempts: z.boolean().default(false),
         })
         .refine(({ scope, itemIds }) => scope === 'job' || (itemIds?.length ?? 0) > 0, {
@@ -156,9 +162,9 @@ function installReprocess(app: RouteApp, deps: ItemRoutesDeps): void {
     },
     handler: async (request) => {
       const key = jobKeyOf(request);
-      const { scope, itemIds, statuses, resetAttempts } = request.body;
+      const { scope, itemIds, statuses, errorCode = null, resetAttempts } = request.body;
       const ids = scope === 'items' ? (itemIds ?? []).map(Number) : null;
-      const report = await reprocess(deps, key, { statuses, itemIds: ids, resetAttempts });
+      const report = await reprocess(deps, key, { statuses, itemIds: ids, errorCode, resetAttempts });
       const { job, items } = await getItemJob(deps, key);
       return { ...renderItemJob(job, items), ...report };
     },

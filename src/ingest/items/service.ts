@@ -51,6 +51,8 @@ export async function getItemJob(
 export interface Reprocess {
   statuses: ItemStatus[];
   itemIds: number[] | null;
+  /** Only rows that failed for this reason. */
+  errorCode: string | null;
   resetAttempts: boolean;
 }
 

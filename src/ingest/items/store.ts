@@ -316,6 +316,7 @@ export async function skipOpenItems(
 export interface ReprocessRequest extends JobKey {
   statuses: ItemStatus[];
   itemIds: number[] | null;
+  errorCode: string | null;
   resetAttempts: boolean;
   maxAttemptsError: number;
   maxAttemptsNotFound: number;
@@ -345,6 +346,7 @@ export async function resetItems(tx: Tx, request: ReprocessRequest): Promise<Rep
          and status = any(${request.statuses}::text[])
          and status not in ('PROCESSING', 'PENDING')
          and (${request.itemIds}::bigint[] is null or id = any(${request.itemIds}::bigint[]))
+         and (${request.errorCode}::text is null or error_code = ${request.errorCode})
        order by id
        limit ${request.limit}
          for update

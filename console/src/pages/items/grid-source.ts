@@ -115,20 +115,22 @@ const rowKey = ({ id }: GridRow) => id;
 
 interface Filter {
   statuses: readonly ItemStatus[];
+  errorCode: string | undefined;
   fromRow: number | undefined;
   withInput: boolean;
 }
 
 /** Filtered rows of a job: the position of the hundredth error is unknown, so they load page by page. */
-export function useSomeRows(job: ItemJob, { statuses, fromRow, withInput }: Filter): GridSource {
+export function useSomeRows(job: ItemJob, { statuses, errorCode, fromRow, withInput }: Filter): GridSource {
   const { jobId } = job;
   const isOpenOnly = statuses.every((status) => openStatuses.includes(status));
   const start = isOpenOnly ? undefined : fromRow;
   const list = useKeysetList<GridRow>({
-    queryKey: ['items', 'some', jobId, { statuses, start, withInput }],
+    queryKey: ['items', 'some', jobId, { statuses, errorCode, start, withInput }],
     fetchPage: (after, signal) => {
       const place = after === undefined ? { fromRow: start } : { after };
-      return getRows(jobId, { ...place, statuses, pageSize: pageRows, input: withInput }, signal);
+      const which = { statuses, errorCode };
+      return getRows(jobId, { ...place, ...which, pageSize: pageRows, input: withInput }, signal);
     },
     rowKey,
     announcesNew: false,

@@ -1,4 +1,3 @@
-import { useMemo } from 'react';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FilterBar, FilterSelect } from '../../parts/filter-bar.tsx';
@@ -8,7 +7,6 @@ import type { Column } from '../../parts/list-table.tsx';
 import { count, plural } from '../../parts/number.ts';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { cellText, memberOf } from './exact-json.ts';
 import { countOf, type ItemJob } from './item-job.ts';
 import { type ItemStatus, openStatuses } from './item-status.ts';
 import { RowDrawer } from './row-drawer.tsx';
@@ -32,11 +30,10 @@ export function PendingTab({ job }: { job: ItemJob }) {
   const list = useKeysetList<GridRow>({
     queryKey: ['items', 'open', job.jobId, asked],
     fetchPage: (after, signal) =>
-      getRows(job.jobId, { statuses: asked, after, pageSize: pageRows, input: true }, signal),
+      getRows(job.jobId, { statuses: asked, after, pageSize: pageRows, input: false }, signal),
     rowKey,
     announcesNew: false,
   });
-  const columns = useMemo(() => pendingColumns(job.columns), [job.columns]);
   return (
     <div className="stack">
       <FilterBar
@@ -57,7 +54,7 @@ export function PendingTab({ job }: { job: ItemJob }) {
       </FilterBar>
       <KeysetTable
         label="Open rows"
-        columns={columns}
+        columns={pendingColumns}
         rows={list.rows}
         rowKey={rowKey}
         onOpen={({ id }) => change({ row: id })}
@@ -71,42 +68,39 @@ export function PendingTab({ job }: { job: ItemJob }) {
   );
 }
 
-function pendingColumns(names: readonly string[]): Column<GridRow>[] {
-  return [
-    { id: 'id', header: 'Item ID', width: 110, cell: ({ id }) => <span className="num">{id}</span> },
-    {
-      id: 'row',
-      header: 'Row',
-      width: 90,
-      align: 'end',
-      cell: ({ rowNo }) => <span className="num">{count(rowNo)}</span>,
-    },
-    { id: 'title', header: 'Title / Brand', cell: (row) => <Title row={row} names={names} /> },
-    { id: 'status', header: 'Status', width: 130, cell: ({ status }) => <StatusChip status={status} /> },
-    {
-      id: 'attempts',
-      header: 'Attempts',
-      width: 86,
-      align: 'end',
-      cell: ({ attempts }) => <span className="num">{attempts}</span>,
-    },
-    { id: 'next', header: 'Next, or why', width: 220, cell: (row) => <Next row={row} /> },
-    {
-      id: 'locked',
-      header: 'Locked by',
-      width: 110,
-      cell: ({ lockedBy }) => <span title={lockedBy ?? ''}>{lockedBy?.slice(-8) ?? '–'}</span>,
-    },
-    { id: 'updated', header: 'Updated', width: 110, cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
-  ];
-}
+const pendingColumns: Column<GridRow>[] = [
+  { id: 'id', header: 'Item ID', width: 110, cell: ({ id }) => <span className="num">{id}</span> },
+  {
+    id: 'row',
+    header: 'Row',
+    width: 90,
+    align: 'end',
+    cell: ({ rowNo }) => <span className="num">{count(rowNo)}</span>,
+  },
+  { id: 'title', header: 'Title / Brand', cell: (row) => <Title row={row} /> },
+  { id: 'status', header: 'Status', width: 130, cell: ({ status }) => <StatusChip status={status} /> },
+  {
+    id: 'attempts',
+    header: 'Attempts',
+    width: 86,
+    align: 'end',
+    cell: ({ attempts }) => <span className="num">{attempts}</span>,
+  },
+  { id: 'next', header: 'Next, or why', width: 220, cell: (row) => <Next row={row} /> },
+  {
+    id: 'locked',
+    header: 'Locked by',
+    width: 110,
+    cell: ({ lockedBy }) => <span title={lockedBy ?? ''}>{lockedBy?.slice(-8) ?? '–'}</span>,
+  },
+  { id: 'updated', header: 'Updated', width: 110, cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
+];
 
 /** What a row is about: its title and brand where it has them, otherwise its first columns. */
-function Title({ row, names }: { row: GridRow; names: readonly string[] }) {
-  const named = names.filter((name) => /^(title|name|brand|product)$/i.test(name));
-  const shown = (named.length > 0 ? named : names.slice(0, 2))
-    .map((name) => cellText(memberOf(row.input, name)))
-    .filter((text) => text !== '');
+function Title({ row: { inputSummary } }: { row: GridRow }) {
+  const { title, brand, sku, first = [] } = inputSummary ?? {};
+  const known = [title, brand, title || brand ? null : sku].flatMap((text) => text ?? []);
+  const shown = known.length > 0 ? known : first.map(({ value }) => value);
   return <span title={shown.join(' · ')}>{shown.join(' · ')}</span>;
 }
 

@@ -11,6 +11,8 @@ export interface Reprocess {
   /** Those, or all of the statuses. */
   itemIds?: string[];
   statuses: readonly EndedStatus[];
+  /** Only rows that failed for this reason. */
+  errorCode?: string | undefined;
   resetAttempts?: boolean;
 }
 
@@ -18,12 +20,18 @@ export function postReprocess({
   jobId,
   itemIds,
   statuses,
+  errorCode,
   resetAttempts = false,
 }: Reprocess): Promise<Answer> {
   const what = itemIds === undefined ? { scope: 'job' as const } : { scope: 'items' as const, itemIds };
   return api.post('/api/jobs/{job_id}/reprocess', {
     path: { job_id: jobId },
-    body: { ...what, statuses: [...statuses], resetAttempts },
+    body: {
+      ...what,
+      statuses: [...statuses],
+      ...(errorCode === undefined ? {} : { errorCode }),
+      resetAttempts,
+    },
   });
 }
 

@@ -9,6 +9,13 @@ export interface GridRow {
   attempts: number;
   /** Only where it was asked for. */
   input?: unknown;
+  /** Only of open rows. */
+  inputSummary?: {
+    title: string | null;
+    brand: string | null;
+    sku: string | null;
+    first: { name: string; value: string }[];
+  };
   result: unknown;
   errorCode: string | null;
   lastError: string | null;
@@ -29,6 +36,7 @@ export interface RowsPage {
 export interface RowsQuery {
   fromRow?: number | undefined;
   statuses?: readonly ItemStatus[] | undefined;
+  errorCode?: string | undefined;
   after?: string | undefined;
   pageSize: number;
   input: boolean;

@@ -22,7 +22,7 @@ import { itemSearch } from './search.ts';
 /** The rows of a job: all of them from any place, or those of some states. */
 export function RowsTab({ job }: { job: ItemJob }) {
   const [state, change] = useListState(itemSearch);
-  const { statuses, columns: wanted, row } = state;
+  const { statuses, reason, columns: wanted, row } = state;
   const columns = useColumns(job, wanted);
   const selection = useRowSelection();
   const canReprocess = useCan('item.control') && canRestart(job);
@@ -49,7 +49,7 @@ export function RowsTab({ job }: { job: ItemJob }) {
         <CountChips
           job={job}
           chosen={statuses}
-          onChange={(next) => change({ statuses: next, from: undefined })}
+          onChange={(next) => change({ statuses: next, reason: undefined, from: undefined })}
         />
         <div className="row grid-tools">
           {isOpenOnly ? null : <GoToRow most={job.totalItems} onGo={jump} />}
@@ -66,11 +66,13 @@ export function RowsTab({ job }: { job: ItemJob }) {
         <SomeRows
           {...shared}
           statuses={statuses}
+          reason={reason}
+          onAllReasons={() => change({ reason: undefined })}
           fromRow={state.from}
           onWhole={() => change({ from: undefined })}
         />
       )}
-      <ReprocessBar job={job} statuses={statuses} selection={selection} canReprocess={canReprocess} />
+      <ReprocessBar {...{ job, statuses, reason, selection, canReprocess }} />
       <RowDrawer job={job} itemId={row} onClose={() => change({ row: undefined, part: undefined })} />
     </div>
   );
@@ -127,13 +129,16 @@ function AllRows({
 
 interface SomeRowsProps extends GridPartProps {
   statuses: ItemStatus[];
+  reason: string | undefined;
+  onAllReasons: () => void;
   fromRow: number | undefined;
   onWhole: () => void;
 }
 
-function SomeRows({ statuses, fromRow, onWhole, ...props }: SomeRowsProps) {
+function SomeRows({ statuses, reason, onAllReasons, fromRow, onWhole, ...props }: SomeRowsProps) {
   const { job, columns } = props;
-  const source = useSomeRows(job, { statuses, fromRow, withInput: usesInput(columns) });
+  const filter = { statuses, errorCode: reason, fromRow };
+  const source = useSomeRows(job, { ...filter, withInput: usesInput(columns) });
   const matching = countOf(job.counts, statuses);
   return (
     <Rows
@@ -143,10 +148,17 @@ function SomeRows({ statuses, fromRow, onWhole, ...props }: SomeRowsProps) {
       footer={
         <>
           <span>
-            {count(source.count)} of {plural(matching, 'row')} loaded
+            {reason === undefined
+              ? `${count(source.count)} of ${plural(matching, 'row')} loaded`
+              : `${plural(source.count, 'row')} loaded that failed with ${reason}`}
             {fromRow === undefined ? '' : `, from row ${count(fromRow)} on`}
-            {source.count < matching ? '; scroll for more' : ''}
+            {reason === undefined && source.count < matching ? '; scroll for more' : ''}
           </span>
+          {reason === undefined ? null : (
+            <Button variant="subtle" size="compact-xs" onClick={onAllReasons}>
+              Show all reasons
+            </Button>
+          )}
           {fromRow === undefined ? null : (
             <Button variant="subtle" size="compact-xs" onClick={onWhole}>
               Back to the first row
@@ -215,12 +227,13 @@ function GoToRow({ most, onGo }: { most: number; onGo: (rowNo: number) => void }
 interface ReprocessBarProps {
   job: ItemJob;
   statuses: ItemStatus[] | undefined;
+  reason: string | undefined;
   selection: RowSelection;
   canReprocess: boolean;
 }
 
 /** The chosen rows, or all of the states that the grid is filtered by. */
-function ReprocessBar({ job, statuses, selection, canReprocess }: ReprocessBarProps) {
+function ReprocessBar({ job, statuses, reason, selection, canReprocess }: ReprocessBarProps) {
   const [isAll, setAll] = useState(false);
   const { chosen, clear } = selection;
   const reset = () => {
@@ -230,7 +243,8 @@ function ReprocessBar({ job, statuses, selection, canReprocess }: ReprocessBarPr
   const { run, isRunning } = useReprocess(reset);
   if (!canReprocess) return null;
   const ended = statuses?.filter(isEnded) ?? [];
-  const canAll = statuses !== undefined && ended.length === statuses.length;
+  // How many rows have one reason is not known here; the panel of failures retries them all.
+  const canAll = statuses !== undefined && reason === undefined && ended.length === statuses.length;
   const matching = countOf(job.counts, ended);
   const isOnAll = isAll && canAll;
   const number = isOnAll ? matching : chosen.size;

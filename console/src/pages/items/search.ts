@@ -30,6 +30,8 @@ export const newItemsSearch = searchParser<NewItemsSearch>({
 export interface ItemSearch {
   tab: 'rows' | 'pending' | 'control';
   statuses: ItemStatus[];
+  /** Of failed rows: those that failed for this reason. */
+  reason: string;
   /** The id of the row in the drawer, and what of it is shown. */
   row: string;
   part: 'result' | 'input' | 'calls' | 'history';
@@ -42,6 +44,7 @@ export interface ItemSearch {
 export const itemSearch = searchParser<ItemSearch>({
   tab: oneOf(['rows', 'pending', 'control']),
   statuses: someOf(itemStatuses),
+  reason: text(),
   row: digits(),
   part: oneOf(['result', 'input', 'calls', 'history']),
   columns: long(),

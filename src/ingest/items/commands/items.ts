@@ -169,16 +169,23 @@ function addReprocess(items: Command): void {
       'NOT_FOUND',
     ])
     .option('--item <id...>', 'only these rows, by the ids that the grid shows', collectItemId)
+    .option('--reason <code>', 'only rows that failed for this reason, as `items failures` names it')
     .option('--reset-attempts', 'also rows that have used up their attempts');
   addClientFlags(command).action(
     async (
       jobId: string,
-      flags: CommonOptions & { status: string[]; item?: string[]; resetAttempts?: boolean },
+      flags: CommonOptions & { status: string[]; item?: string[]; reason?: string; resetAttempts?: boolean },
       self: Command,
     ) => {
       const client = await connectClient(self);
       const scope = flags.item ? { scope: 'items', itemIds: flags.item } : { scope: 'job' };
-      const body = { ...scope, statuses: flags.status, resetAttempts: flags.resetAttempts === true };
+      const reason = flags.reason === undefined ? {} : { errorCode: flags.reason };
+      const body = {
+        ...scope,
+        ...reason,
+        statuses: flags.status,
+        resetAttempts: flags.resetAttempts === true,
+      };
       const route = `/api/jobs/${jobId}/reprocess`;
       const report = await client.post<Reprocessed>(route, { body, timeoutMs: reprocessTimeoutMs });
       if (flags.json) return printJson(report);

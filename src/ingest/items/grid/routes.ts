@@ -21,6 +21,7 @@ import {
   listOpen,
   listPage,
 } from './store.ts';
+import { inputSummary } from './summary.ts';
 
 const tags = ['items'];
 const params = z.strictObject({ job_id: z.uuid() });
@@ -130,7 +131,7 @@ async function sendKeyset(
   const rows = await timePage(pages, { list: 'keyset', log: reply.log }, () =>
     db.read(key.tenantId, (tx) =>
       openStatuses
-        ? listOpen(tx, { ...wanted, statuses: openStatuses, after: openPosition(position) })
+        ? listOpen(tx, { ...wanted, statuses: openStatuses, after: openPosition(position) }).then(summarised)
         : listFrom(tx, {
             ...{ ...wanted, statuses, errorCode },
             ...{ afterId: Number(position[0] ?? 0), fromRow: query.fromRow },
@@ -142,6 +143,14 @@ async function sendKeyset(
   const hasMore = rows.length > shown.length && last !== undefined;
   const end = last && (openStatuses ? [last.updatedAt, last.id] : [last.id]);
   return sendRows(reply, shown, { hasMore, nextCursor: hasMore && end ? cursors.encode(list, end) : null });
+}
+
+/** People know an open row by its title, not by its number. */
+function summarised(rows: (GridRow & { inputHead: string })[]): GridRow[] {
+  return rows.map(({ inputHead, json, ...row }) => {
+    const summary = JSON.stringify(inputSummary(inputHead));
+    return { ...row, json: `${json.slice(0, -1)},"inputSummary":${summary}}` };
+  });
 }
 
 async function listFrom(

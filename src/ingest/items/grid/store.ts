@@ -176,9 +176,9 @@ export interface OpenQuery extends JobKey {
 }
 
 /** Open rows, least recently updated first: the Pending tab of a job. */
-export function listOpen(tx: Tx, query: OpenQuery): Promise<GridRow[]> {
-  return tx.rows<GridRow>(sql`
-    select ${columns(query)}
+export function listOpen(tx: Tx, query: OpenQuery): Promise<(GridRow & { inputHead: string })[]> {
+  return tx.rows<GridRow & { inputHead: string }>(sql`
+    select ${columns(query)}, left(i.input_json::text, 4000) as "inputHead"
       from job_items i
      where i.tenant_id = ${query.tenantId}
        and i.job_id = ${query.jobId}
