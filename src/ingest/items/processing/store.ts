@@ -161,9 +161,10 @@ export async function changeItems(
              else c.result::json end,
            error_code = c.error_code,
            last_error = c.last_error,
-           attempts = j.attempts - coalesce(j.uncharged, 0) + case
-             when ${lockToken}::uuid is null then (not c.gives_back)::int else -(c.gives_back::int) end,
-           uncharged = null,
+           attempts = j.attempts + case
+             when c.gives_back then -((${lockToken}::uuid is not null)::int)
+             else (${lockToken}::uuid is null)::int - coalesce(j.uncharged, 0) end,
+           uncharged = case when c.gives_back then j.uncharged end,
            strategy = j.strategy + c.next_strategy::int,
            progress_json = case when c.forgets_progress then null else j.progress_json end,
            waiting_for = c.waiting_for,
@@ -178,7 +179,8 @@ export async function changeItems(
            lock_token = null,
            locked_at = null,
            lock_expires_at = null,
-           crashes = 0,
+           -- A row that is given back untouched still has its crashes: they are part of the key of its next call.
+           crashes = case when c.gives_back then j.crashes else 0 end,
            updated_at = clock_timestamp()
       from unnest(${column('id')}::bigint[], ${column('status')}::text[], ${column('errorCode')}::text[],
                   ${column('lastError')}::text[], ${column('delayMs')}::bigint[],
