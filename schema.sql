@@ -4802,8 +4802,6 @@ CREATE INDEX ingestion_jobs_ended_tenant_id_subject_id_job_id_idx ON public.inge
 
 CREATE INDEX item_images_by_file ON public.item_images USING btree (tenant_id, file_id);
 
-CREATE INDEX item_jobs_by_user ON public.item_jobs USING btree (tenant_id, user_id, job_id);
-
 CREATE INDEX item_jobs_ingesting ON public.item_jobs USING btree (ingesting_by) WHERE (ingesting_by IS NOT NULL);
 
 CREATE INDEX job_items_by_reason ON public.job_items USING btree (tenant_id, job_id, error_code, id) WHERE ((status = ANY (ARRAY['ERROR'::text, 'NOT_FOUND'::text])) AND (error_code IS NOT NULL));

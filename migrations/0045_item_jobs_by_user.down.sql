@@ -1,1 +1,0 @@
-drop index item_jobs_by_user;
