@@ -20,6 +20,8 @@ export async function findBarriers(
   page: Page,
   what: keyof typeof chosenRules = 'everything',
 ): Promise<string[]> {
+  // What the top bar happens to cover depends on how far the page was scrolled.
+  await page.evaluate('scrollTo(0, 0)');
   await page.evaluate(await axeSource());
   const { violations } = await page.evaluate(
     (runOnly) =>

@@ -35,7 +35,7 @@ for (const [holder, expiresAt] of [
   ['dead', '-infinity'],
   ['late', 'yesterday'],
 ] as const) {
-  test(`a row of a ${holder} worker keeps the number of its attempt, also when it is given back in between`, async () => {
+  test(`a row of a ${holder} worker keeps the number of its attempt, also when given back`, async () => {
     const key = await makeRow();
     const lock = () => ({ ...key, workerId: newId(), lockToken: newId(), lockMs: 60_000 });
     const [first] = await database.db.tenant(key.tenantId, (tx) => claimItems(tx, { ...lock(), limit: 1 }));
