@@ -26,7 +26,7 @@ async function send(desk: UploadDesk, platform: string, content: string, name = 
   return { made, record: made.status === 201 ? await uploads.get(desk.claims, made.body.upload_id) : null };
 }
 
-/** As the platforms' documentation describes their downloads. */
+/** Downloads with columns that the platforms' documentation names; title lines and footers are not from there. */
 const downloads: Record<string, { platform: string; content: string; expected: object[] }> = {
   'Microsoft Advertising, from the web interface': {
     platform: 'microsoft',
