@@ -2,6 +2,7 @@ import { hardStrings, longStrings } from '../generators/hard-strings.ts';
 import type { TestClaims } from '../support/servers/server.ts';
 import { newTenant, type TestDatabase } from '../support/worlds/database.ts';
 import type { Told } from './product.ts';
+import type { Path } from './request-schemas.ts';
 
 /** What PostgreSQL cannot keep: it has to be refused, and not to be kept as something else. */
 export const unstorable: readonly string[] = ['\0', 'a\0b', '\ud800', 'half a pair \udfff', '\udc00\ud800'];
@@ -77,3 +78,11 @@ export function isRefusal({ status, body }: Pick<Told, 'status' | 'body'>): bool
 }
 
 export const shown = (text: string): string => JSON.stringify(text).slice(0, 80);
+
+export function putAt(into: unknown, [first, ...rest]: Path, value: unknown): unknown {
+  if (first === undefined) return value;
+  if (/^\d+$/.test(first)) return [putAt(Array.isArray(into) ? into[0] : undefined, rest, value)];
+  const object = typeof into === 'object' && into !== null ? (into as Record<string, unknown>) : {};
+  const name = first === '*' ? 'A column' : first;
+  return { ...object, [name]: putAt(object[name], rest, value) };
+}

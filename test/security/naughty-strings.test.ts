@@ -8,11 +8,13 @@ import { uploadForm } from '../support/servers/upload-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 import { adapterPlaces } from './adapter-places.ts';
 import { catalogPlaces } from './catalog-places.ts';
+import { correctionPlaces } from './correction-places.ts';
 import {
   allStrings,
   eachString,
   isRefusal,
   type Place,
+  putAt,
   type Sent,
   shown,
   someStrings,
@@ -23,7 +25,7 @@ import { knowledgePlaces } from './knowledge-places.ts';
 import { peoplePlaces } from './people-places.ts';
 import { platformPlaces } from './platform-places.ts';
 import { type Told, useProduct } from './product.ts';
-import { exampleOf, type Path, readRoutes, type TextPlace, textPlaces } from './request-schemas.ts';
+import { exampleOf, readRoutes, type TextPlace, textPlaces } from './request-schemas.ts';
 import { scrapePlaces } from './scrape-places.ts';
 import { Tally } from './tally.ts';
 import { webhookPlaces } from './webhook-places.ts';
@@ -101,6 +103,7 @@ const places: Record<string, Place> = {
   'POST /api/dead-letters/requeue /pipeline': notKept('a filter'),
   'POST /api/jobs/:job_id/reprocess /scope': word,
   'POST /api/jobs/:job_id/reprocess /itemIds/0': notKept('numbers of items'),
+  'POST /api/jobs/:job_id/reprocess /errorCode': notKept('a filter'),
   'POST /api/jobs/:job_id/reprocess /statuses/0': word,
   'PATCH /api/jobs/:job_id/items/:item_id /column': { ...word, params: newItem, base: { value: 'x' } },
   'PATCH /api/jobs/:job_id/items/:item_id /value': {
@@ -168,6 +171,7 @@ const places: Record<string, Place> = {
   ...scrapePlaces({ product, firstRow }),
   ...webhookPlaces({ made, firstRow }),
   ...peoplePlaces({ firstRow }),
+  ...correctionPlaces({ made, firstRow, newWorkspace }),
   ...adapterPlaces({ firstRow }),
   'POST /api/session /token': notKept('a credential'),
   'PUT /api/secrets/:name /value': {
@@ -297,14 +301,6 @@ function example(body: Parameters<typeof exampleOf>[0], { tenantId }: Claims): R
 function put(into: unknown, { path, isKey, shape }: TextPlace, text: string): unknown {
   const shaped = shape ? putAt(into, shape.path, shape.example) : into;
   return putAt(shaped, path, isKey ? { [text]: null } : text);
-}
-
-function putAt(into: unknown, [first, ...rest]: Path, value: unknown): unknown {
-  if (first === undefined) return value;
-  if (/^\d+$/.test(first)) return [putAt(Array.isArray(into) ? into[0] : undefined, rest, value)];
-  const object = typeof into === 'object' && into !== null ? (into as Record<string, unknown>) : {};
-  const name = first === '*' ? 'A column' : first;
-  return { ...object, [name]: putAt(object[name], rest, value) };
 }
 
 async function newTenantOver(): Promise<string> {

@@ -4,7 +4,7 @@ import { problems, timestamp } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http/route.ts';
 import { storedText } from '../../../kernel/http/stored-text.ts';
 import { csvLine } from '../../../lib/formats/csv-cells.ts';
-import { columnRecord, keyOf, uploadParams as params } from '../intake/fields.ts';
+import { checkedColumns, keyOf, uploadParams as params } from '../intake/fields.ts';
 import { getUpload, type UploadServiceDeps } from '../service.ts';
 import { renderUpload, uploadReply } from '../views.ts';
 import { listCorrections } from './correction-store.ts';
@@ -46,17 +46,19 @@ function installCorrecting(app: RouteApp, deps: UploadServiceDeps): void {
       params,
       body: z.strictObject({
         rows: z
-          .array(z.strictObject({ row_index: rowIndex, cells: columnRecord(storedText(10_000)) }))
+          .array(
+            z.strictObject({
+              row_index: rowIndex,
+              cells: checkedColumns(storedText(500).min(1), storedText(10_000)),
+            }),
+          )
           .min(1)
           .max(500),
       }),
       response: { 202: uploadReply, ...problems(404, 409, 413, 415, 422) },
     },
     handler: async (request, reply) => {
-      const rows = request.body.rows.map(({ row_index: at, cells }) => ({
-        rowIndex: at,
-        cells: cells as Record<string, string>,
-      }));
+      const rows = request.body.rows.map(({ row_index: at, cells }) => ({ rowIndex: at, cells }));
       const { userId } = principalOf(request);
       return reply.code(202).send(renderUpload(await correct(deps, keyOf(request), { rows, userId })));
     },

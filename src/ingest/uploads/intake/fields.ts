@@ -150,7 +150,7 @@ export function columnRecord<Value>(value: z.ZodType<Value>): z.ZodType<Record<s
 }
 
 /** For input: every key and value is checked, and each problem points at its column. */
-function checkedColumns<Value>(column: z.ZodType<string>, value: z.ZodType<Value>) {
+export function checkedColumns<Value>(column: z.ZodType<string>, value: z.ZodType<Value>) {
   return anyRecord(column, value).transform((given: unknown, context): Record<string, Value> => {
     if (typeof given !== 'object' || given === null || Array.isArray(given)) {
       context.addIssue({ code: 'custom', message: 'must be an object, for example {"Money out": "spend"}' });
