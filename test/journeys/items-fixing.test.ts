@@ -154,3 +154,25 @@ test('an ended job is deleted with its rows and its trail, a running one is not'
   }
   expect((await call(tenantId, `/api/jobs/${jobId}`)).status).toBe(404);
 });
+
+test('several values of a row are corrected at once, which returns the row, pending again', async () => {
+  const { tenantId, jobId } = await makeJob();
+  await drive(tenantId);
+  const { body: page } = await call(tenantId, `/api/jobs/${jobId}/items?statuses=ERROR`);
+  const path = `/api/jobs/${jobId}/items/${page.data[0].id}`;
+  const wrong = { input: { price: '1', nope: 'x' } };
+  const refused = await call(tenantId, path, { method: 'PATCH', body: wrong });
+  expect(refused.body).toMatchObject({ code: 'item_column_unknown', errors: [{ pointer: '/input/nope' }] });
+  const { body: untouched } = await call(tenantId, path);
+  expect(untouched).toMatchObject({ status: 'ERROR', input: { price: 'cheap' } });
+  const columns = Object.keys(untouched.input);
+  const input = Object.fromEntries(columns.map((column) => [column, column === 'price' ? '2.50' : 'new']));
+  const fixed = await call(tenantId, path, { method: 'PATCH', body: { input } });
+  expect(fixed).toMatchObject({ status: 200, body: { id: page.data[0].id, status: 'PENDING', input } });
+  const { body: trail } = await call(tenantId, `/api/jobs/${jobId}/corrections`);
+  expect(trail.data.map(({ column }: { column: string }) => column).sort()).toEqual([...columns].sort());
+  await drive(tenantId);
+  expect((await call(tenantId, path)).body).toMatchObject({ status: 'DONE', result: { price: 2.5 } });
+  const empty = await call(tenantId, path, { method: 'PATCH', body: { input: {} } });
+  expect(empty.status).toBe(400);
+});

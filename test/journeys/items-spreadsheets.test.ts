@@ -185,3 +185,37 @@ test('a try calls the provider once per row and shows the calls', async () => {
     await provider.close();
   }
 });
+
+test('the preview of a job shows columns, repairs and what becomes of as many rows as were asked for', async () => {
+  const tenantId = await newTenant(database);
+  const options = { rules: [{ column: 'price', type: 'number', required: true }] };
+  const lines = Array.from({ length: 30 }, (_, at) => `S${at},${at === 1 ? 'x' : at}`);
+  const content = ['sku,price', ...lines, 'S30', ''].join('\n');
+  const fields = { processor: 'validate', options: JSON.stringify(options), rows: '7' };
+  const { status, body } = await send(tenantId, { to: '/api/jobs/preview', content, fields });
+  expect(status, JSON.stringify(body)).toBe(200);
+  expect(body.columns).toEqual([
+    { name: 'sku', type: 'text' },
+    { name: 'price', type: expect.any(String) },
+  ]);
+  expect(body.totalRows).toBe(31);
+  expect(body.rows).toHaveLength(7);
+  expect(body.rows[0]).toMatchObject({
+    input: { sku: 'S0', price: '0' },
+    status: 'DONE',
+    result: { price: 0 },
+    lastError: null,
+  });
+  expect(body.rows[1]).toMatchObject({ status: 'ERROR', lastError: expect.stringContaining('price') });
+  expect(body.repairs).toContainEqual({ code: expect.any(String), row: 31, message: expect.any(String) });
+  expect(await database.owner('select 1 from item_jobs where tenant_id = $1', [tenantId])).toEqual([]);
+});
+
+test.each(['0', '21', 'many', '-1', '1e1'])('the preview of a job refuses rows=%s', async (rows) => {
+  const { status, body } = await send(await newTenant(database), {
+    to: '/api/jobs/preview',
+    content: 'a\n1\n',
+    fields: { processor: 'noop', rows },
+  });
+  expect({ status, code: body.code }).toEqual({ status: 400, code: 'form_invalid' });
+});

@@ -19,7 +19,7 @@ interface Person {
 const adminOf = (tenantId: string): Person => ({ tenantId, userId: 'ada', role: 'admin' });
 
 function invite(by: Person, body: object) {
-  return product.ask(by, { method: 'POST', path: '/api/invitations', body });
+  return product.ask(by, { method: 'POST', path: '/api/users/invitations', body });
 }
 
 async function linkFor(by: Person, body: object): Promise<string> {

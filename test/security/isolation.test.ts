@@ -121,6 +121,7 @@ const bodyOf = (route: Route): unknown => {
 const bodies: Record<string, unknown> = {
   'PATCH /api/tenants/:tenant_id': { name: 'taken over' },
   'PATCH /api/users/:user_id': { disabled: false },
+  'PATCH /api/jobs/:job_id/items/:item_id': { input: { sku: 'taken over' } },
   'PUT /api/scraping/sources/:source': { mode: 'push', kb_id: victimsKb },
   // Refused for its own sake: a server of the intruder's own would prove nothing.
   'PUT /api/airbyte-servers/:server': { base_url: 'https://127.0.0.1/v1', auth: 'token', secret: 'x' },

@@ -21,6 +21,7 @@ import {
   type Turn,
   unstorable,
 } from './each-string.ts';
+import { itemPlaces } from './item-places.ts';
 import { knowledgePlaces } from './knowledge-places.ts';
 import { peoplePlaces } from './people-places.ts';
 import { platformPlaces } from './platform-places.ts';
@@ -105,16 +106,7 @@ const places: Record<string, Place> = {
   'POST /api/jobs/:job_id/reprocess /itemIds/0': notKept('numbers of items'),
   'POST /api/jobs/:job_id/reprocess /errorCode': notKept('a filter'),
   'POST /api/jobs/:job_id/reprocess /statuses/0': word,
-  'PATCH /api/jobs/:job_id/items/:item_id /column': { ...word, params: newItem, base: { value: 'x' } },
-  'PATCH /api/jobs/:job_id/items/:item_id /value': {
-    params: newItem,
-    base: { column: 'title' },
-    back: async ({ params, claims }) => {
-      const { body } = await product.ask(claims, { path: `/api/jobs/${params.job_id}/corrections` });
-      const [last] = body.data as { newValue: string }[];
-      return last === undefined ? undefined : JSON.parse(last.newValue);
-    },
-  },
+  ...itemPlaces({ product, made, firstRow }),
   'PUT /api/uploads/mappings /platform': word,
   'PUT /api/uploads/mappings /mapping/*': { back: savedHeader },
   'PUT /api/uploads/mappings /mapping/*=': word,
@@ -350,15 +342,6 @@ async function deadLetter(claims: Claims): Promise<string> {
     jobId,
   );
   return String(jobId);
-}
-
-/** A row that nobody has processed yet. */
-async function newItem({ claims }: Turn): Promise<Record<string, string>> {
-  const form = new FormData();
-  form.set('file', new Blob(['title\none\n']), 'a.csv');
-  const { jobId } = await made(claims, '/api/jobs', form);
-  const { id } = await firstRow('select id from job_items where job_id = $1', jobId);
-  return { job_id: String(jobId), item_id: String(id) };
 }
 
 async function correlationOf(jobId: unknown): Promise<unknown> {

@@ -17,12 +17,12 @@ export function peoplePlaces({ firstRow }: Means): Record<string, Place> {
   const base = { user_id: 'somebody' };
   return {
     'PATCH /api/users/:user_id /role': word,
-    'POST /api/invitations /email': { back: ofNewest('email'), why: 'most strings are no addresses' },
-    'POST /api/invitations /user_id': {
+    'POST /api/users/invitations /email': { back: ofNewest('email'), why: 'most strings are no addresses' },
+    'POST /api/users/invitations /user_id': {
       back: ofNewest('user_id'),
       why: 'some look like other ids, or are those of API keys',
     },
-    'POST /api/invitations /name': { back: ofNewest('name'), base },
-    'POST /api/invitations /role': { ...word, base },
+    'POST /api/users/invitations /name': { back: ofNewest('name'), base },
+    'POST /api/users/invitations /role': { ...word, base },
   };
 }

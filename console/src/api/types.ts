@@ -758,6 +758,26 @@ export interface Job {
   [name: string]: unknown;
 }
 
+export interface JobPreview {
+  columns: {
+    name: string;
+    type: 'empty' | 'boolean' | 'integer' | 'number' | 'date' | 'url' | 'email' | 'text';
+  }[];
+  totalRows: number;
+  rows: {
+    input: Record<string, unknown>;
+    status: 'DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED';
+    result: unknown;
+    lastError: string | null;
+    errorCode: string | null;
+  }[];
+  repairs: {
+    code: string;
+    row: number | null;
+    message: string;
+  }[];
+}
+
 export interface KnowledgeBase {
   kb_id: string;
   name: string;
@@ -2936,22 +2956,6 @@ export interface Paths {
       };
     };
   };
-  '/api/invitations': {
-    /** Invite a person by a link that works once, within 7 days; who has not come yet gets a new one. Right: `user.manage`. */
-    post: {
-      path: undefined;
-      query: undefined;
-      body: {
-        email?: string;
-        /** Unset: the e-mail address */
-        user_id?: string;
-        name?: string;
-        /** At most your own; an admin: member, admin or service */
-        role?: 'member' | 'admin' | 'support' | 'service' | 'operator';
-      };
-      reply: Invitation;
-    };
-  };
   '/api/items/preview': {
     /** Read a file of rows as a job would, and show its columns, its first rows and what was repaired. Right: `item.create`. */
     post: {
@@ -3016,6 +3020,15 @@ export interface Paths {
         /** False: there are more */
         isExact: boolean;
       };
+    };
+  };
+  '/api/jobs/preview': {
+    /** Read a file as a job would, and run its first rows (`rows`, at most 20); nothing is kept. Right: `item.create`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: JobPreview;
     };
   };
   '/api/jobs/{job_id}': {
@@ -3136,7 +3149,7 @@ export interface Paths {
         [name: string]: unknown;
       };
     };
-    /** Correct one value of a row, and process the row again. Right: `item.control`. */
+    /** Correct values of a row, and process the row again: returns the row, or with `column` its job. Right: `item.control`. */
     patch: {
       path: {
         job_id: string;
@@ -3144,10 +3157,16 @@ export interface Paths {
       };
       query: undefined;
       body: {
+        input: Record<string, string | number | boolean | null>;
+      } | {
         column: string;
         value: string | number | boolean | null;
       };
-      reply: ItemJob;
+      reply: ItemJob | {
+        id: string;
+        status: string;
+        [name: string]: unknown;
+      };
     };
   };
   '/api/jobs/{job_id}/items/{item_id}/calls': {
@@ -4742,6 +4761,22 @@ export interface Paths {
         has_more: boolean;
         next_cursor: string | null;
       };
+    };
+  };
+  '/api/users/invitations': {
+    /** Invite a person by a link that works once, within 7 days; who has not come yet gets a new one. Right: `user.manage`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        email?: string;
+        /** Unset: the e-mail address, or without one a name that is made up */
+        user_id?: string;
+        name?: string;
+        /** At most your own; an admin: member, admin or service */
+        role?: 'member' | 'admin' | 'support' | 'service' | 'operator';
+      };
+      reply: Invitation;
     };
   };
   '/api/users/{user_id}': {

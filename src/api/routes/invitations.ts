@@ -4,17 +4,16 @@ import { problems, timestamp } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
 import { type Invitation, inviteUser } from '../../kernel/tenancy/people.ts';
 import { isUsableId, roles } from '../../kernel/tenancy/types.ts';
+import { newId } from '../../lib/ids.ts';
 
 const text = z.string().min(1).max(200).refine(isUsableId, 'must not contain control characters');
 
-const invitationForm = z
-  .strictObject({
-    email: text.pipe(z.email()).optional(),
-    user_id: text.optional().describe('Unset: the e-mail address'),
-    name: text.optional(),
-    role: z.enum(roles).default('member').describe('At most your own; an admin: member, admin or service'),
-  })
-  .refine(({ email, user_id }) => email !== undefined || user_id !== undefined, 'must have email or user_id');
+const invitationForm = z.strictObject({
+  email: text.pipe(z.email()).optional(),
+  user_id: text.optional().describe('Unset: the e-mail address, or without one a name that is made up'),
+  name: text.optional(),
+  role: z.enum(roles).default('member').describe('At most your own; an admin: member, admin or service'),
+});
 
 const invitationReply = z
   .object({
@@ -32,7 +31,7 @@ export function invitationRoutes({ publicUrl }: { publicUrl: string | null }): R
   return (app, { db }) => {
     app.route({
       method: 'POST',
-      url: '/api/invitations',
+      url: '/api/users/invitations',
       config: { action: 'user.manage' },
       schema: {
         tags: ['users'],
@@ -43,7 +42,7 @@ export function invitationRoutes({ publicUrl }: { publicUrl: string | null }): R
       },
       handler: async (request, reply) => {
         const { email = null, user_id, name = null, role } = request.body;
-        const userId = user_id ?? email ?? '';
+        const userId = user_id ?? email ?? `guest-${newId()}`;
         const invitation = await inviteUser(db, {
           principal: principalOf(request),
           userId,

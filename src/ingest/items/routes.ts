@@ -43,7 +43,7 @@ const params = z.strictObject({ job_id: z.uuid() });
 export function itemRoutes(deps: ItemRoutesDeps): RouteModule {
   return (app, routeDeps) => {
     installIngest(app, deps);
-    previewRoutes(app, { ...deps, openSource: (request) => openSource(deps, request) });
+    previewRoutes(app, { ...deps, openSource: (request, more) => openSource(deps, request, more) });
     gridRoutes(app, { ...routeDeps, pages: deps.pages });
     imageRoutes(app, { ...routeDeps, files: deps.files });
     installReprocess(app, deps);
@@ -106,10 +106,14 @@ function placeOf({ jobId }: Pick<Job, 'jobId'>): { location: string } {
   return { location: `/api/jobs/${jobId}` };
 }
 
-async function openSource(deps: ItemRoutesDeps, request: FastifyRequest): Promise<ItemSource> {
+async function openSource(
+  deps: ItemRoutesDeps,
+  request: FastifyRequest,
+  moreFields: readonly string[] = [],
+): Promise<ItemSource> {
   refuseCompressed(request);
   return request.isMultipart()
-    ? readItemForm(request, { maxFileBytes: deps.maxUploadBytes })
+    ? readItemForm(request, { maxFileBytes: deps.maxUploadBytes, moreFields })
     : openFileRef(request.body, { folder: deps.ingestFolder, tenantId: principalOf(request).tenantId });
 }
 

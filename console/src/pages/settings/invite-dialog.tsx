@@ -28,7 +28,7 @@ export function InviteDialog(props: { onClose: () => void; onMade: (made: Invita
       onClose={props.onClose}
       action="Create link"
       isReady={email.trim() !== ''}
-      send={() => api.post('/api/invitations', { body })}
+      send={() => api.post('/api/users/invitations', { body })}
       done={() => 'Made the link. Copy it now.'}
       touches={['settings']}
       afterwards={props.onMade}

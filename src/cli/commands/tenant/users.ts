@@ -81,7 +81,7 @@ function addInvite(users: Command): void {
       const { json, name, role } = options;
       const who = person.includes('@') ? { email: person } : { user_id: person };
       const client = await connectClient(command);
-      const made = await client.post<{ url: string; expires_at: string }>('/api/invitations', {
+      const made = await client.post<{ url: string; expires_at: string }>('/api/users/invitations', {
         body: { ...who, role, ...(name === undefined ? {} : { name }) },
       });
       if (json) return printJson(made);

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { problems, timestamp } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http/route.ts';
 import { jobKeyOf } from '../../../kernel/jobs/routes.ts';
+import { sendItemRow } from '../grid/item-row.ts';
 import { getItemJob } from '../service.ts';
 import { itemStatuses } from '../types.ts';
 import { itemJobReply, renderItemJob } from '../views.ts';
 import { adviceOn } from './advice.ts';
-import { correctCell, deleteItemsJob, type FixingDeps } from './service.ts';
+import { correctCells, deleteItemsJob, type FixingDeps } from './service.ts';
 import { listCorrections, listFailures } from './store.ts';
 
 const tags = ['items'];
@@ -18,6 +19,21 @@ const cellText = z
   .string()
   .max(1024 * 1024)
   .refine((text) => !/[\0\p{Surrogate}]/u.test(text), 'must have no NUL and no broken surrogate pair');
+
+const columnName = z.string().min(1).max(200);
+const cellValue = z.union([cellText, z.number(), z.boolean(), z.null()]);
+type Cells = Record<string, z.output<typeof cellValue>>;
+
+const hasCells = (cells: Cells) => Object.keys(cells).length > 0;
+
+function cellsOf(body: { input: Cells } | { column: string; value: Cells[string] }) {
+  if ('column' in body) return [{ ...body, pointer: '/column' }];
+  return Object.entries(body.input).map(([column, value]) => ({
+    column,
+    value,
+    pointer: `/input/${column}`,
+  }));
+}
 
 const failureReply = z
   .object({
@@ -69,18 +85,24 @@ export function fixingRoutes(app: RouteApp, { db }: RouteDeps, deps: FixingDeps)
     config: { action: 'item.control', takesData: true },
     schema: {
       tags,
-      summary: 'Correct one value of a row, and process the row again',
+      summary:
+        'Correct values of a row, and process the row again: returns the row, or with `column` its job',
       params: params.extend({ item_id: z.coerce.number().int().min(1) }),
-      body: z.strictObject({
-        column: z.string().min(1).max(200),
-        value: z.union([cellText, z.number(), z.boolean(), z.null()]),
-      }),
-      response: { 200: itemJobReply, ...problems(404, 409, 413, 415, 422) },
+      body: z.union([
+        z.strictObject({ input: z.record(columnName, cellValue).refine(hasCells, 'must have a column') }),
+        z.strictObject({ column: columnName, value: cellValue }),
+      ]),
+      response: {
+        200: z.union([itemJobReply, z.looseObject({ id: z.string(), status: z.string() })]),
+        ...problems(404, 409, 413, 415, 422),
+      },
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const key = jobKeyOf(request);
       const { userId } = principalOf(request);
-      await correctCell(deps, key, { itemId: request.params.item_id, ...request.body, userId });
+      const itemId = request.params.item_id;
+      await correctCells(deps, key, { itemId, cells: cellsOf(request.body), userId });
+      if ('input' in request.body) return sendItemRow(reply, { db }, { ...key, itemId });
       const { job, items } = await getItemJob({ db }, key);
       return renderItemJob(job, items);
     },

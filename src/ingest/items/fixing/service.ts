@@ -21,16 +21,15 @@ export interface FixingDeps extends ItemServiceDeps {
 
 export interface WantedCorrection {
   itemId: number;
-  column: string;
-  value: string | number | boolean | null;
+  cells: { column: string; value: string | number | boolean | null; pointer: string }[];
   userId: string;
 }
 
-/** Corrects one value of a row that is not at work, records what it was, and lets the row run again. */
-export async function correctCell(
+/** Corrects values of a row that is not at work, records what they were, and lets the row run again. */
+export async function correctCells(
   deps: FixingDeps,
   key: VisibleJobKey,
-  { itemId, column, value, userId }: WantedCorrection,
+  { itemId, cells, userId }: WantedCorrection,
 ): Promise<void> {
   const { job, items } = await getItemJob(deps, key);
   if (job.status === 'canceled' || job.status === 'dead_letter') {
@@ -47,11 +46,15 @@ export async function correctCell(
         details: { row_no: row.rowNo },
       });
     }
-    const newValue = JSON.stringify(value);
-    const { inputJson, oldValue } = withValue(row.inputJson, { column, newValue, known: items.columns });
-    const normalizedJson = normalizer.normalize(inputJson);
-    await correctItem(tx, { ...key, itemId, inputJson, normalizedJson });
-    await insertCorrection(tx, { ...key, itemId, rowNo: row.rowNo, column, oldValue, newValue, userId });
+    let { inputJson } = row;
+    for (const { column, value, pointer } of cells) {
+      const newValue = JSON.stringify(value);
+      const changed = withValue(inputJson, { column, newValue, pointer, known: items.columns });
+      inputJson = changed.inputJson;
+      const { oldValue } = changed;
+      await insertCorrection(tx, { ...key, itemId, rowNo: row.rowNo, column, oldValue, newValue, userId });
+    }
+    await correctItem(tx, { ...key, itemId, inputJson, normalizedJson: normalizer.normalize(inputJson) });
     if (row.status !== 'PENDING') {
       await moveItemCounts(tx, key, { delta: moveCounts({}, { from: row.status, to: 'PENDING', n: 1 }) });
       const reported = { job: items, correlationId: job.correlationId };
@@ -69,8 +72,9 @@ export async function correctCell(
 /** The row with one value replaced; all others keep every digit. */
 function withValue(
   inputJson: string,
-  { column, newValue, known }: { column: string; newValue: string; known: readonly string[] },
+  wanted: { column: string; newValue: string; pointer: string; known: readonly string[] },
 ): { inputJson: string; oldValue: string | null } {
+  const { column, newValue, pointer, known } = wanted;
   const members: string[] = [];
   let oldValue: string | null = null;
   for (const { key, valueText } of jsonMembers(inputJson)) {
@@ -78,17 +82,20 @@ function withValue(
     members.push(`${JSON.stringify(key)}:${key === column ? newValue : valueText}`);
   }
   if (oldValue === null) {
-    if (!known.includes(column)) throw unknownColumn(column, known);
+    if (!known.includes(column)) throw unknownColumn(column, { known, pointer });
     members.push(`${JSON.stringify(column)}:${newValue}`);
   }
   return { inputJson: `{${members.join(',')}}`, oldValue };
 }
 
-function unknownColumn(column: string, known: readonly string[]): Error {
+function unknownColumn(
+  column: string,
+  { known, pointer }: { known: readonly string[]; pointer: string },
+): Error {
   const names = known.slice(0, 30).map((name) => JSON.stringify(name));
   return itemErrors.raise.item_column_unknown(
     `The job has no column ${JSON.stringify(column.slice(0, 200))}; it has ${names.join(', ')}`,
-    { fields: [{ pointer: '/column', message: 'names no column of the job' }] },
+    { fields: [{ pointer, message: 'names no column of the job' }] },
   );
 }
 

@@ -4,15 +4,13 @@ import { problems } from '../../../kernel/http/replies.ts';
 import type { RouteApp, RouteDeps } from '../../../kernel/http/route.ts';
 import type { JobKey } from '../../../kernel/jobs/dispatch/service.ts';
 import { jobKeyOf } from '../../../kernel/jobs/routes.ts';
-import { normalizedJson } from '../../../kernel/rows/normalized-fields.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { itemErrors } from '../errors.ts';
 import { getItemJob } from '../service.ts';
 import { countNameOf, type ItemJob, type ItemStatus, itemStatuses } from '../types.ts';
+import { sendItemRow } from './item-row.ts';
 import { type PageTiming, timePage } from './page-timing.ts';
 import {
   findIdBefore,
-  findItemRow,
   type GridRow,
   type KeysetQuery,
   listById,
@@ -181,14 +179,8 @@ function rowRoutes(app: RouteApp, deps: RouteDeps): void {
     },
     handler: async (request, reply) => {
       const key = jobKeyOf(request);
-      const itemId = request.params.item_id;
       await getItemJob(deps, key);
-      const row = await deps.db.read(key.tenantId, (tx) => findItemRow(tx, { ...key, itemId }));
-      if (!row) throw itemErrors.raise.item_not_found(`Job ${key.jobId} has no item ${itemId}`);
-      const normalized = row.normalizedJson ?? normalizedJson(row.inputJson);
-      // Text and not objects: numbers of any length and every key survive.
-      const body = `${row.json.slice(0, -1)},"normalized":${normalized}}`;
-      return reply.type('application/json; charset=utf-8').send(Buffer.from(body, 'utf8'));
+      return sendItemRow(reply, deps, { ...key, itemId: request.params.item_id });
     },
   });
 }

@@ -21,6 +21,8 @@ export interface ItemSource {
   file: ArrivingFile;
   /** The next file, once the one before was read to its end; null at the end of the form. */
   more(): Promise<ArrivingFile | null>;
+  /** A field that only some requests have, as it was sent. */
+  text?(name: string): string | undefined;
 }
 
 const { form_invalid, upload_too_large, upload_aborted } = itemErrors.raise;
@@ -31,15 +33,15 @@ const { form_invalid, upload_too_large, upload_aborted } = itemErrors.raise;
  */
 export async function readItemForm(
   request: FastifyRequest,
-  { maxFileBytes }: { maxFileBytes: number },
+  { maxFileBytes, moreFields = [] }: { maxFileBytes: number; moreFields?: readonly string[] },
 ): Promise<ItemSource> {
   const form = new FormReader(request, {
-    fields: ['processor', 'options', 'sheet', ...readingFields],
+    fields: ['processor', 'options', 'sheet', ...readingFields, ...moreFields],
     maxFieldBytes: 256 * 1024,
     maxFiles: imageLimits.images,
     maxFileBytes,
     filePart: 'file',
-    allowed: `processor, options, sheet, file, ${readingFields.join(', ')}`,
+    allowed: ['processor, options, sheet, file', ...readingFields, ...moreFields].join(', '),
     errors: {
       invalid: form_invalid,
       fieldTooLarge: upload_too_large,
@@ -54,9 +56,10 @@ export async function readItemForm(
   const file = await more();
   if (file === null) throw itemErrors.raise.file_missing('The form has no part named file');
   const fields = () => {
-    const { processor = null, sheet = null, options: _options, ...given } = form.texts();
+    const { processor = null, sheet = null, options: _options, ...others } = form.texts();
+    const given = Object.fromEntries(Object.entries(others).filter(([name]) => !moreFields.includes(name)));
     const mapping = form.json('mapping');
     return { processor, options: form.json('options'), sheet, reading: parseReading({ ...given, mapping }) };
   };
-  return { fields, file, more };
+  return { fields, file, more, text: (name) => form.texts()[name] };
 }

@@ -1,0 +1,34 @@
+import type { TestClaims } from '../support/servers/server.ts';
+import type { Place, Sent, Turn } from './each-string.ts';
+import type { Product } from './product.ts';
+
+interface Means {
+  product: Product;
+  made(claims: TestClaims, path: string, body: unknown): Promise<Record<string, unknown>>;
+  firstRow(statement: string, id: unknown): Promise<Record<string, unknown>>;
+}
+
+/** Where corrected values of rows can be found again. */
+export function itemPlaces({ product, made, firstRow }: Means): Record<string, Place> {
+  /** A row that nobody has processed yet. */
+  const newItem = async ({ claims }: Turn) => {
+    const form = new FormData();
+    form.set('file', new Blob(['title,A column\none,two\n']), 'a.csv');
+    const { jobId } = await made(claims, '/api/jobs', form);
+    const { id } = await firstRow('select id from job_items where job_id = $1', jobId);
+    return { job_id: String(jobId), item_id: String(id) };
+  };
+  const back = async ({ params, claims }: Sent) => {
+    const { body } = await product.ask(claims, { path: `/api/jobs/${params.job_id}/corrections` });
+    const [last] = body.data as { newValue: string }[];
+    return last === undefined ? undefined : JSON.parse(last.newValue);
+  };
+  const route = 'PATCH /api/jobs/:job_id/items/:item_id';
+  const column = { back: null, why: 'names a column of the file', params: newItem };
+  return {
+    [`${route} /column`]: { ...column, base: { value: 'x' } },
+    [`${route} /value`]: { back, params: newItem, base: { column: 'title' } },
+    [`${route} /input/*`]: { ...column, base: { input: {} }, isAlike: true },
+    [`${route} /input/*=`]: { back, params: newItem, base: { input: {} }, isAlike: true },
+  };
+}
