@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { useProduct } from '../security/product.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
-const product = useProduct(useDatabase());
+const database = useDatabase();
+const product = useProduct(database);
 const acme = { tenantId: 'acme', role: 'admin' } as const;
 
 /** A form with one file in it. */
@@ -43,4 +44,18 @@ test('jobs are called like the file, the base or the source that they are about'
   const [first] = (await product.ask(acme, { path: '/api/jobs' })).body.data as { jobId: string }[];
   const one = await product.ask(acme, { path: `/api/jobs/${first?.jobId}` });
   expect(one.body.name).toBe('The handbook');
+});
+
+test('a job whose subject is gone or has another form keeps the name of its subject', async () => {
+  await product.ask({ tenantId: 'umbrella', role: 'admin' }, { path: '/api/me' });
+  for (const pipeline of ['uploads', 'items', 'sync', 'knowledge', 'scrapes', 'of-nobody']) {
+    await database.owner(
+      `insert into ingestion_jobs (tenant_id, job_id, pipeline, subject_id, status, created_by, correlation_id)
+       values ('umbrella', gen_random_uuid(), $1, 'report 7', 'queued', 'ada', 'c')`,
+      [pipeline],
+    );
+  }
+  const { status, body } = await product.ask({ tenantId: 'umbrella', role: 'admin' }, { path: '/api/jobs' });
+  expect(status).toBe(200);
+  expect((body.data as { name: string }[]).map(({ name }) => name)).toEqual(Array(6).fill('report 7'));
 });

@@ -1,3 +1,4 @@
+import { isId } from '../../lib/ids.ts';
 import type { Tx } from '../../lib/postgres/db.ts';
 import { columnList, sql } from '../../lib/postgres/sql.ts';
 import type { DateRange } from './reports/types.ts';
@@ -283,6 +284,6 @@ export function listUploadNames(
     select n.upload_id::text as "subjectId", n.filename as name
       from data_uploads n
      where n.tenant_id = ${tenantId}
-       and n.upload_id = any(${subjectIds}::uuid[])
+       and n.upload_id = any(${subjectIds.filter(isId)}::uuid[])
        and n.filename is not null`);
 }

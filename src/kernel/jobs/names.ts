@@ -1,3 +1,4 @@
+import { isId } from '../../lib/ids.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
 import type { Job } from './types.ts';
 
@@ -35,9 +36,7 @@ export function jobNames(db: Database, byPipeline: ReadonlyMap<string, SubjectNa
   };
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 /** For subjects that have no name, or whose own is gone. */
 function plainName({ pipeline, subjectId }: NamedJob): string {
-  return uuid.test(subjectId) ? `${pipeline} ${subjectId.slice(-8)}` : subjectId;
+  return isId(subjectId) ? `${pipeline} ${subjectId.slice(-8)}` : subjectId;
 }
