@@ -4804,6 +4804,8 @@ CREATE INDEX item_images_by_file ON public.item_images USING btree (tenant_id, f
 
 CREATE INDEX item_jobs_ingesting ON public.item_jobs USING btree (ingesting_by) WHERE (ingesting_by IS NOT NULL);
 
+CREATE INDEX job_items_by_attempts ON public.job_items USING btree (tenant_id, job_id, status, attempts, id) WHERE (attempts > 1);
+
 CREATE INDEX job_items_by_reason ON public.job_items USING btree (tenant_id, job_id, error_code, id) WHERE ((status = ANY (ARRAY['ERROR'::text, 'NOT_FOUND'::text])) AND (error_code IS NOT NULL));
 
 CREATE INDEX job_items_claimable ON public.job_items USING btree (tenant_id, job_id, due_at, id) WHERE (status = 'PENDING'::text);
@@ -4811,6 +4813,8 @@ CREATE INDEX job_items_claimable ON public.job_items USING btree (tenant_id, job
 CREATE INDEX job_items_crashed ON public.job_items USING btree (tenant_id, job_id, id) WHERE ((status = 'PENDING'::text) AND (crashes > 0));
 
 CREATE INDEX job_items_failed ON public.job_items USING btree (tenant_id, job_id, id) WHERE (status = ANY (ARRAY['ERROR'::text, 'NOT_FOUND'::text, 'SKIPPED'::text]));
+
+CREATE INDEX job_items_failed_by_time ON public.job_items USING btree (tenant_id, job_id, status, updated_at, id) WHERE (status = ANY (ARRAY['ERROR'::text, 'NOT_FOUND'::text, 'SKIPPED'::text]));
 
 CREATE INDEX job_items_locked ON public.job_items USING btree (tenant_id, job_id, lock_expires_at) WHERE (status = 'PROCESSING'::text);
 

@@ -3108,7 +3108,7 @@ export interface Paths {
     };
   };
   '/api/jobs/{job_id}/items': {
-    /** List the rows of an items job: by page, or by keyset when `after`, `statuses` or `fromRow` is given. Right: `item.read`. */
+    /** List the rows of an items job: by page, or by keyset when `after`, `statuses` or `fromRow` is given, or another order than that of the file. Right: `item.read`. */
     get: {
       path: {
         job_id: string;
@@ -3118,7 +3118,10 @@ export interface Paths {
         statuses?: string;
         page?: number;
         pageSize?: number;
-        sort?: 'rowNo' | '-rowNo';
+        /** rowNo, or with - from the end; by keyset also status, updatedAt (not with DONE), attempts (with minAttempts), errorCode (with statuses=ERROR,NOT_FOUND) and nextAttemptAt (with statuses=PENDING) */
+        sort?: 'rowNo' | '-rowNo' | 'status' | '-status' | 'updatedAt' | '-updatedAt' | 'attempts' | '-attempts' | 'errorCode' | '-errorCode' | 'nextAttemptAt' | '-nextAttemptAt';
+        /** List by keyset the rows with at least so many tries, the most first */
+        minAttempts?: number;
         after?: string;
         /** List by keyset, starting at this row of the file */
         fromRow?: number;

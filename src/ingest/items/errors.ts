@@ -45,6 +45,11 @@ export const itemErrors = defineErrors({
     'The job has no such item',
     'List the items of the job and use the id of one of them.',
   ),
+  order_not_served: invalid(
+    'No index has the rows in this order',
+    'List fewer statuses, or another order: the message says which.',
+    400,
+  ),
   item_at_work: conflict(
     'The row is being processed',
     'Wait until it has ended, or pause the job, and send the request again.',

@@ -112,8 +112,12 @@ export class Database {
   }
 
   /** A transaction that PostgreSQL keeps from writing: the only kind that a route may open. */
-  read<T>(tenant: string | TenantView, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.transaction({ role: 'sluice_tenant', ...viewOf(tenant), isReadOnly: true }, work);
+  read<T>(
+    tenant: string | TenantView,
+    work: (tx: Tx) => Promise<T>,
+    settings: Record<string, string> = {},
+  ): Promise<T> {
+    return this.transaction({ role: 'sluice_tenant', ...viewOf(tenant), isReadOnly: true, settings }, work);
   }
 
   /** The same over all tenants, for what only the kernel's role may see. */

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { useKeysetList } from '../../parts/keyset-list.tsx';
 import type { ItemJob } from './item-job.ts';
 import { type ItemStatus, openStatuses } from './item-status.ts';
+import { orderQuery, type RowOrder } from './row-order.ts';
 import { type GridRow, getRows, type RowsPage } from './rows-api.ts';
 
 /** What a grid shows, by position. Only visible rows are loaded. */
@@ -117,19 +118,23 @@ interface Filter {
   statuses: readonly ItemStatus[];
   errorCode: string | undefined;
   fromRow: number | undefined;
+  order: RowOrder | undefined;
   withInput: boolean;
 }
 
 /** Filtered rows of a job: the position of the hundredth error is unknown, so they load page by page. */
-export function useSomeRows(job: ItemJob, { statuses, errorCode, fromRow, withInput }: Filter): GridSource {
+export function useSomeRows(
+  job: ItemJob,
+  { statuses, errorCode, fromRow, order, withInput }: Filter,
+): GridSource {
   const { jobId } = job;
   const isOpenOnly = statuses.every((status) => openStatuses.includes(status));
-  const start = isOpenOnly ? undefined : fromRow;
+  const start = isOpenOnly || order !== undefined ? undefined : fromRow;
   const list = useKeysetList<GridRow>({
-    queryKey: ['items', 'some', jobId, { statuses, errorCode, start, withInput }],
+    queryKey: ['items', 'some', jobId, { statuses, errorCode, start, order, withInput }],
     fetchPage: (after, signal) => {
       const place = after === undefined ? { fromRow: start } : { after };
-      const which = { statuses, errorCode };
+      const which = { statuses, errorCode, ...orderQuery(order) };
       return getRows(jobId, { ...place, ...which, pageSize: pageRows, input: withInput }, signal);
     },
     rowKey,

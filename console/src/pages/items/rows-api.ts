@@ -1,6 +1,7 @@
 import { ApiProblem, urlOf } from '../../api/client.ts';
 import { parseExact } from './exact-json.ts';
 import type { ItemStatus } from './item-status.ts';
+import type { RowOrder } from './row-order.ts';
 
 export interface GridRow {
   id: string;
@@ -37,6 +38,8 @@ export interface RowsQuery {
   fromRow?: number | undefined;
   statuses?: readonly ItemStatus[] | undefined;
   errorCode?: string | undefined;
+  sort?: RowOrder | undefined;
+  minAttempts?: number | undefined;
   after?: string | undefined;
   pageSize: number;
   input: boolean;

@@ -1,4 +1,4 @@
-import { Button, NumberInput } from '@mantine/core';
+import { Button, NativeSelect, NumberInput } from '@mantine/core';
 import { useCallback, useMemo, useState } from 'react';
 import { useCan } from '../../api/queries.ts';
 import { useListState } from '../../list-state.ts';
@@ -11,10 +11,18 @@ import { CountChips } from './count-chips.tsx';
 import { chosenColumns, type GridColumn } from './grid-columns.ts';
 import { type GridSource, useAllRows, useSomeRows } from './grid-source.ts';
 import { canRestart, countOf, type ItemJob } from './item-job.ts';
-import { type EndedStatus, endedStatuses, type ItemStatus, isEnded, openStatuses } from './item-status.ts';
+import {
+  type EndedStatus,
+  endedStatuses,
+  type ItemStatus,
+  isEnded,
+  itemStatuses,
+  openStatuses,
+} from './item-status.ts';
 import { useReprocess } from './reprocess.ts';
 import { RowDrawer } from './row-drawer.tsx';
 import { RowGrid } from './row-grid.tsx';
+import { isServed, orderOptions, type RowOrder } from './row-order.ts';
 import { type RowSelection, useRowSelection } from './row-selection.ts';
 import type { GridRow } from './rows-api.ts';
 import { itemSearch } from './search.ts';
@@ -29,10 +37,14 @@ export function RowsTab({ job }: { job: ItemJob }) {
   const [goTo, setGoTo] = useState<{ index: number } | null>(null);
   const isOpenOnly = statuses?.every((status) => openStatuses.includes(status)) ?? false;
   const onOpen = useCallback((opened: GridRow) => change({ row: opened.id }), [change]);
-  const isDescending = state.sort === '-rowNo';
+  // An order of other states stays in the URL and comes back with them. One reason is in the order of the file.
+  const canOrder = state.sort !== undefined && reason === undefined && isServed(state.sort, statuses);
+  const order = canOrder ? state.sort : undefined;
+  const isDescending = order === '-rowNo';
+  const isWhole = statuses === undefined && (order === undefined || isDescending);
   const jump = (rowNo: number) => {
     const within = Math.min(rowNo, job.totalItems);
-    if (statuses !== undefined) change({ from: within });
+    if (!isWhole) change({ from: within, sort: undefined });
     else setGoTo({ index: isDescending ? job.totalItems - within : within - 1 });
   };
   const shared = {
@@ -41,7 +53,7 @@ export function RowsTab({ job }: { job: ItemJob }) {
     selection: canReprocess ? selection : undefined,
     openId: row,
     onOpen,
-    goTo: statuses === undefined ? goTo : null,
+    goTo: isWhole ? goTo : null,
   };
   return (
     <div className="stack">
@@ -53,10 +65,13 @@ export function RowsTab({ job }: { job: ItemJob }) {
         />
         <div className="row grid-tools">
           {isOpenOnly ? null : <GoToRow most={job.totalItems} onGo={jump} />}
+          {reason === undefined ? (
+            <OrderSelect {...{ order, statuses }} onChange={(sort) => change({ sort, from: undefined })} />
+          ) : null}
           <ColumnChooser job={job} shown={columns} onChange={(next) => change({ columns: next })} />
         </div>
       </div>
-      {statuses === undefined ? (
+      {isWhole ? (
         <AllRows
           {...shared}
           isDescending={isDescending}
@@ -65,7 +80,8 @@ export function RowsTab({ job }: { job: ItemJob }) {
       ) : (
         <SomeRows
           {...shared}
-          statuses={statuses}
+          statuses={statuses ?? [...itemStatuses]}
+          order={order}
           reason={reason}
           onAllReasons={() => change({ reason: undefined })}
           fromRow={state.from}
@@ -75,6 +91,24 @@ export function RowsTab({ job }: { job: ItemJob }) {
       <ReprocessBar {...{ job, statuses, reason, selection, canReprocess }} />
       <RowDrawer job={job} itemId={row} onClose={() => change({ row: undefined, part: undefined })} />
     </div>
+  );
+}
+
+interface OrderSelectProps {
+  order: RowOrder | undefined;
+  statuses: ItemStatus[] | undefined;
+  onChange: (order: RowOrder | undefined) => void;
+}
+
+function OrderSelect({ order, statuses, onChange }: OrderSelectProps) {
+  return (
+    <NativeSelect
+      size="xs"
+      aria-label="Order of the rows"
+      value={order ?? ''}
+      data={orderOptions(statuses)}
+      onChange={({ currentTarget: { value } }) => onChange(value === '' ? undefined : (value as RowOrder))}
+    />
   );
 }
 
@@ -129,15 +163,16 @@ function AllRows({
 
 interface SomeRowsProps extends GridPartProps {
   statuses: ItemStatus[];
+  order: RowOrder | undefined;
   reason: string | undefined;
   onAllReasons: () => void;
   fromRow: number | undefined;
   onWhole: () => void;
 }
 
-function SomeRows({ statuses, reason, onAllReasons, fromRow, onWhole, ...props }: SomeRowsProps) {
+function SomeRows({ statuses, order, reason, onAllReasons, fromRow, onWhole, ...props }: SomeRowsProps) {
   const { job, columns } = props;
-  const filter = { statuses, errorCode: reason, fromRow };
+  const filter = { statuses, errorCode: reason, fromRow, order };
   const source = useSomeRows(job, { ...filter, withInput: usesInput(columns) });
   const matching = countOf(job.counts, statuses);
   return (
@@ -148,11 +183,11 @@ function SomeRows({ statuses, reason, onAllReasons, fromRow, onWhole, ...props }
       footer={
         <>
           <span>
-            {reason === undefined
-              ? `${count(source.count)} of ${plural(matching, 'row')} loaded`
-              : `${plural(source.count, 'row')} loaded that failed with ${reason}`}
+            {loadedWords({ loaded: source.count, matching, order, reason })}
             {fromRow === undefined ? '' : `, from row ${count(fromRow)} on`}
-            {reason === undefined && source.count < matching ? '; scroll for more' : ''}
+            {reason === undefined && order !== '-attempts' && source.count < matching
+              ? '; scroll for more'
+              : ''}
           </span>
           {reason === undefined ? null : (
             <Button variant="subtle" size="compact-xs" onClick={onAllReasons}>
@@ -168,6 +203,17 @@ function SomeRows({ statuses, reason, onAllReasons, fromRow, onWhole, ...props }
       }
     />
   );
+}
+
+function loadedWords({
+  loaded,
+  matching,
+  order,
+  reason,
+}: Pick<SomeRowsProps, 'order' | 'reason'> & { loaded: number; matching: number }): string {
+  if (reason !== undefined) return `${plural(loaded, 'row')} loaded that failed with ${reason}`;
+  if (order === '-attempts') return `${plural(loaded, 'row')} loaded that had more than one try`;
+  return `${count(loaded)} of ${plural(matching, 'row')} loaded`;
 }
 
 interface RowsProps extends GridPartProps {

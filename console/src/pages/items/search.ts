@@ -1,5 +1,6 @@
 import { oneOf, type ParamReader, searchParser, someOf, text, wholeNumber } from '../../list-state.ts';
 import { type ItemStatus, itemStatuses } from './item-status.ts';
+import { type RowOrder, rowOrders } from './row-order.ts';
 
 export const itemJobStates = [
   'queued',
@@ -36,7 +37,7 @@ export interface ItemSearch {
   row: string;
   part: 'result' | 'input' | 'calls' | 'history';
   columns: string;
-  sort: '-rowNo';
+  sort: RowOrder;
   /** Of filtered rows: those from this row of the file on. */
   from: number;
 }
@@ -48,7 +49,7 @@ export const itemSearch = searchParser<ItemSearch>({
   row: digits(),
   part: oneOf(['result', 'input', 'calls', 'history']),
   columns: long(),
-  sort: oneOf(['-rowNo']),
+  sort: oneOf(rowOrders),
   from: wholeNumber({ min: 1, max: 2 ** 31 - 1 }),
 });
 

@@ -5,21 +5,25 @@ import type { RouteApp, RouteDeps } from '../../../kernel/http/route.ts';
 import type { JobKey } from '../../../kernel/jobs/dispatch/service.ts';
 import { jobKeyOf } from '../../../kernel/jobs/routes.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
+import { itemErrors } from '../errors.ts';
 import { getItemJob } from '../service.ts';
-import { countNameOf, type ItemJob, type ItemStatus, itemStatuses } from '../types.ts';
+import { byIndexAlone, countNameOf, type ItemJob, type ItemStatus, itemStatuses } from '../types.ts';
+import { listCalls } from './calls-store.ts';
 import { sendItemRow } from './item-row.ts';
+import { orderOf } from './order.ts';
 import { type PageTiming, timePage } from './page-timing.ts';
+import { listSorted, type Place } from './sorted-store.ts';
 import {
   findIdBefore,
   type GridRow,
   type KeysetQuery,
   listById,
   listByReason,
-  listCalls,
   listOpen,
   listPage,
 } from './store.ts';
 import { inputSummary } from './summary.ts';
+import { type Order, sorts } from './types.ts';
 
 const tags = ['items'];
 const params = z.strictObject({ job_id: z.uuid() });
@@ -37,7 +41,20 @@ const gridFields = z.strictObject({
   statuses: statusList.optional(),
   page: z.coerce.number().int().min(1).max(1_000_000).default(1),
   pageSize: z.coerce.number().int().min(1).max(maxPageSize).default(100),
-  sort: z.enum(['rowNo', '-rowNo']).default('rowNo'),
+  sort: z
+    .enum(sorts)
+    .optional()
+    .describe(
+      'rowNo, or with - from the end; by keyset also status, updatedAt (not with DONE), attempts (with minAttempts), ' +
+        'errorCode (with statuses=ERROR,NOT_FOUND) and nextAttemptAt (with statuses=PENDING)',
+    ),
+  minAttempts: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(1_000)
+    .optional()
+    .describe('List by keyset the rows with at least so many tries, the most first'),
   after: z.string().max(4000).optional(),
   fromRow: z.coerce
     .number()
@@ -58,15 +75,23 @@ const gridFields = z.strictObject({
 const open: readonly ItemStatus[] = ['PENDING', 'PROCESSING'];
 
 const gridQuery = gridFields.refine(
-  ({ fromRow, after, statuses }) =>
-    fromRow === undefined || (after === undefined && !statuses?.every((status) => open.includes(status))),
+  ({ fromRow, after, statuses, sort = 'rowNo', minAttempts }) =>
+    fromRow === undefined ||
+    (after === undefined &&
+      !statuses?.every((status) => open.includes(status)) &&
+      sort === 'rowNo' &&
+      minAttempts === undefined),
   {
     path: ['fromRow'],
     message:
-      'cannot be combined with after, or with open statuses only, which are listed by time and not by row',
+      'cannot be combined with after, with another order than rowNo, or with open statuses only, which are listed ' +
+      'by time and not by row',
   },
 );
 type GridQuery = z.output<typeof gridQuery>;
+
+const isByRow = ({ sort = 'rowNo', minAttempts }: GridQuery) =>
+  (sort === 'rowNo' || sort === '-rowNo') && minAttempts === undefined;
 
 export interface GridDeps extends RouteDeps {
   pages: PageTiming;
@@ -81,15 +106,18 @@ export function gridRoutes(app: RouteApp, deps: GridDeps): void {
     schema: {
       tags,
       summary:
-        'List the rows of an items job: by page, or by keyset when `after`, `statuses` or `fromRow` is given',
+        'List the rows of an items job: by page, or by keyset when `after`, `statuses` or `fromRow` is given, or ' +
+        'another order than that of the file',
       params,
       querystring: gridQuery,
-      response: { 200: z.looseObject({ data: z.array(z.looseObject({})) }), ...problems(404) },
+      response: { 200: z.looseObject({ data: z.array(z.looseObject({})) }), ...problems(400, 404) },
     },
     handler: async (request, reply) => {
       const key = jobKeyOf(request);
       const { items } = await getItemJob(deps, key);
       const { after, statuses, fromRow, errorCode } = request.query;
+      const order = orderOf(wishOf(request.query));
+      if (!isByRow(request.query)) return sendSorted(deps, reply, { key, order, query: request.query });
       const isPaged = [after, statuses, fromRow, errorCode].every((one) => one === undefined);
       return isPaged
         ? sendPage(deps, reply, { key, items, query: request.query })
@@ -114,6 +142,39 @@ async function sendPage(
   return sendRows(reply, rows, { page, pageSize, total });
 }
 
+/** A status that was named alone filters every order. */
+function wishOf({ status, ...query }: GridQuery) {
+  return { ...query, statuses: query.statuses ?? (status === undefined ? undefined : [status]) };
+}
+
+/** In the order of a column that an index serves, by keyset. */
+async function sendSorted(
+  { db, cursors, pages }: GridDeps,
+  reply: FastifyReply,
+  { key, order, query }: { key: JobKey; order: Order; query: GridQuery },
+): Promise<FastifyReply> {
+  const { column, descending, statuses, minAttempts } = order;
+  const list = `items/${descending ? '-' : ''}${column}/${key.jobId}/${statuses.join(',')}/${minAttempts ?? ''}`;
+  const position = query.after === undefined ? null : placeOf(cursors.decode(list, query.after));
+  const wanted = { ...key, ...order, after: position, limit: query.pageSize + 1 };
+  const rows = await timePage(pages, { list: 'keyset', log: reply.log }, () =>
+    db.read(
+      key.tenantId,
+      (tx) => listSorted(tx, { ...wanted, withInput: query.input === 'true' }),
+      byIndexAlone,
+    ),
+  );
+  const shown = rows.slice(0, query.pageSize);
+  const last = shown.at(-1)?.place;
+  const hasMore = rows.length > shown.length && last !== undefined;
+  const nextCursor = hasMore && last ? cursors.encode(list, [last.value, last.id, last.status]) : null;
+  return sendRows(reply, shown, { hasMore, nextCursor });
+}
+
+function placeOf([value, id, status]: (string | number | null)[]): Place {
+  return { value: String(value), id: Number(id), status: status as ItemStatus };
+}
+
 /** Open rows by time of their last update, all others in the order of the file: each order has its index. */
 async function sendKeyset(
   { db, cursors, pages }: GridDeps,
@@ -123,7 +184,10 @@ async function sendKeyset(
   const statuses = query.statuses ?? null;
   const openStatuses = statuses?.every((status) => open.includes(status)) ? statuses : null;
   const { errorCode } = query;
-  const list = `items/${openStatuses ? 'open' : 'id'}/${key.jobId}${errorCode ? `/${errorCode}` : ''}`;
+  const descending = query.sort === '-rowNo';
+  if (openStatuses && descending) throw openRowsByTime();
+  const order = openStatuses ? 'open' : descending ? '-id' : 'id';
+  const list = `items/${order}/${key.jobId}${errorCode ? `/${errorCode}` : ''}`;
   const position = query.after === undefined ? [] : cursors.decode(list, query.after);
   const wanted = { ...key, limit: query.pageSize + 1, withInput: query.input === 'true' };
   const rows = await timePage(pages, { list: 'keyset', log: reply.log }, () =>
@@ -131,8 +195,11 @@ async function sendKeyset(
       openStatuses
         ? listOpen(tx, { ...wanted, statuses: openStatuses, after: openPosition(position) }).then(summarised)
         : listFrom(tx, {
-            ...{ ...wanted, statuses, errorCode },
-            ...{ afterId: Number(position[0] ?? 0), fromRow: query.fromRow },
+            ...{ ...wanted, statuses, errorCode, descending },
+            ...{
+              afterId: Number(position[0] ?? (descending ? Number.MAX_SAFE_INTEGER : 0)),
+              fromRow: query.fromRow,
+            },
           }),
     ),
   );
@@ -141,6 +208,13 @@ async function sendKeyset(
   const hasMore = rows.length > shown.length && last !== undefined;
   const end = last && (openStatuses ? [last.updatedAt, last.id] : [last.id]);
   return sendRows(reply, shown, { hasMore, nextCursor: hasMore && end ? cursors.encode(list, end) : null });
+}
+
+function openRowsByTime(): Error {
+  return itemErrors.raise.order_not_served(
+    'sort=-rowNo: open rows are listed by time; use sort=-updatedAt, or status=PENDING and pages',
+    { fields: [{ pointer: '/sort', message: 'has no index' }] },
+  );
 }
 
 /** People know an open row by its title, not by its number. */

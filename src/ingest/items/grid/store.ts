@@ -33,7 +33,7 @@ const rowJson = (key: JobKey, more: string) => sql`
 
 const updatedAt = `to_char(i.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "updatedAt"`;
 
-function columns({ withInput, ...key }: JobKey & { withInput: boolean }): Sql {
+export function gridColumns({ withInput, ...key }: JobKey & { withInput: boolean }): Sql {
   return sql`i.id, ${trustedSql(updatedAt)}, ${rowJson(key, withInput ? `'input', i.input_json, ` : '')}`;
 }
 
@@ -49,7 +49,7 @@ export function listPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
   if (query.status === 'PENDING') return listWaitingPage(tx, query);
   const direction = trustedSql(query.descending ? 'desc' : 'asc');
   return tx.rows<GridRow>(sql`
-    select ${columns(query)}
+    select ${gridColumns(query)}
       from job_items i
      where i.tenant_id = ${query.tenantId}
        and i.job_id = ${query.jobId}
@@ -68,7 +68,7 @@ function listWaitingPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
   const { tenantId, jobId, page, pageSize } = query;
   const direction = trustedSql(query.descending ? 'desc' : 'asc');
   return tx.rows<GridRow>(sql`
-    select ${columns(query)}
+    select ${gridColumns(query)}
       from job_items i
      where i.tenant_id = ${tenantId}
        and i.job_id = ${jobId}
@@ -98,37 +98,43 @@ function listWaitingPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
 
 export interface KeysetQuery extends JobKey {
   statuses: ItemStatus[] | null;
+  /** Of the row before the page; of the row after it when `descending`. */
   afterId: number;
+  descending?: boolean;
   limit: number;
   withInput: boolean;
 }
 
-/** In the order of the file. */
+/** In the order of the file, or from its end. */
 export function listById(tx: Tx, query: KeysetQuery): Promise<GridRow[]> {
   return tx.rows<GridRow>(sql`
-    select ${columns(query)}
+    select ${gridColumns(query)}
       from job_items i
      where i.tenant_id = ${query.tenantId}
        and i.job_id = ${query.jobId}
-       and i.id > ${query.afterId}
+       and ${pastId(query)}
        and (${query.statuses}::text[] is null or i.status = any(${query.statuses}::text[]))
-     order by i.id
+     order by i.id ${trustedSql(query.descending ? 'desc' : 'asc')}
      limit ${query.limit}`);
 }
 
-/** Failed rows with one reason, in the order of the file. */
+/** Failed rows with one reason, in the order of the file, or from its end. */
 export function listByReason(tx: Tx, query: KeysetQuery & { errorCode: string }): Promise<GridRow[]> {
   return tx.rows<GridRow>(sql`
-    select ${columns(query)}
+    select ${gridColumns(query)}
       from job_items i
      where i.tenant_id = ${query.tenantId}
        and i.job_id = ${query.jobId}
        and i.status in ('ERROR', 'NOT_FOUND')
+       and (${query.statuses}::text[] is null or i.status = any(${query.statuses}::text[]))
        and i.error_code = ${query.errorCode}
-       and i.id > ${query.afterId}
-     order by i.id
+       and ${pastId(query)}
+     order by i.id ${trustedSql(query.descending ? 'desc' : 'asc')}
      limit ${query.limit}`);
 }
+
+const pastId = ({ afterId, descending }: KeysetQuery) =>
+  descending ? sql`i.id < ${afterId}` : sql`i.id > ${afterId}`;
 
 /**
  * The id after which a row of the file and all that follow it lie; for a row beyond the end, that of the last row. Row
@@ -178,7 +184,7 @@ export interface OpenQuery extends JobKey {
 /** Open rows, least recently updated first: the Pending tab of a job. */
 export function listOpen(tx: Tx, query: OpenQuery): Promise<(GridRow & { inputHead: string })[]> {
   return tx.rows<GridRow & { inputHead: string }>(sql`
-    select ${columns(query)}, left(i.input_json::text, 4000) as "inputHead"
+    select ${gridColumns(query)}, left(i.input_json::text, 4000) as "inputHead"
       from job_items i
      where i.tenant_id = ${query.tenantId}
        and i.job_id = ${query.jobId}
@@ -367,31 +373,4 @@ export function findItemRow(tx: Tx, { tenantId, jobId, itemId }: ItemKey): Promi
      where i.tenant_id = ${tenantId}
        and i.job_id = ${jobId}
        and i.id = ${itemId}`);
-}
-
-export interface CallRow {
-  eventId: number;
-  provider: string;
-  strategy: string;
-  status: number | null;
-  outcome: string;
-  error: string | null;
-  tookMs: number;
-  createdAt: Date;
-}
-
-/** The calls that were made for one item, newest first. */
-export function listCalls(
-  tx: Tx,
-  { tenantId, jobId, itemId, limit }: ItemKey & { limit: number },
-): Promise<CallRow[]> {
-  return tx.rows<CallRow>(sql`
-    select e.event_id as "eventId", e.provider, e.strategy, e.status, e.outcome, e.error, e.took_ms as "tookMs",
-           e.created_at as "createdAt"
-      from search_events e
-     where e.tenant_id = ${tenantId}
-       and e.job_id = ${jobId}
-       and ${itemId} = any(e.item_ids)
-     order by e.event_id desc
-     limit ${limit}`);
 }
