@@ -1,9 +1,11 @@
 import { eventRoutes } from '../kernel/events/routes.ts';
 import type { Files } from '../kernel/files/types.ts';
+import { kernelFindables } from '../kernel/find/kernel-store.ts';
+import { findRoutes } from '../kernel/find/routes.ts';
 import type { OpenHouse } from '../kernel/house/house.ts';
 import type { RouteModule } from '../kernel/http/route.ts';
 import type { Kernel } from '../kernel/jobs/kernel.ts';
-import type { SubjectNames } from '../kernel/jobs/names.ts';
+import { jobNames, type SubjectNames } from '../kernel/jobs/names.ts';
 import { type JobDetails, jobRoutes } from '../kernel/jobs/routes.ts';
 import type { TenantSecrets } from '../kernel/secrets/tenant-secrets.ts';
 import { overviewRoutes } from '../kernel/stats/overview.ts';
@@ -26,10 +28,16 @@ export interface RouteModuleDeps {
 
 /** The routes of kernel and houses: what the server adds to its own, and what openapi.json describes. */
 export function routeModules({ kernel, houses, ...deps }: RouteModuleDeps): RouteModule[] {
+  const subjectNames = subjectNamesOf(houses);
   const attention = houses.flatMap((house) => house.attention ?? []);
   return [
     tenantErasureRoutes(deps),
-    jobRoutes(kernel, detailsOf(houses), subjectNamesOf(houses)),
+    jobRoutes(kernel, detailsOf(houses), subjectNames),
+    findRoutes({
+      db: kernel.db,
+      findables: [...houses.flatMap((house) => house.findables ?? []), ...kernelFindables],
+      namesOf: jobNames(kernel.db, subjectNames),
+    }),
     ...houses.flatMap((house) => house.routes ?? []),
     secretRoutes(deps.secrets),
     deps.webhooks.routes,

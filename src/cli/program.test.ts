@@ -74,7 +74,7 @@ test.each([
   { args: ['doctro'], says: 'Did you mean doctor?' },
   {
     args: ['frobnicate'],
-    says: 'Allowed: serve, worker, migrate, jobs, dlq, users, keys, workspaces, webhooks, login, token, ',
+    says: 'Allowed: serve, worker, migrate, jobs, find, dlq, users, keys, workspaces, webhooks, login, token, ',
   },
   { args: ['serve', '--colour'], says: '--colour' },
   { args: ['migrate', 'sideways'], says: 'too many arguments' },

@@ -16,6 +16,7 @@ const commands: Record<string, CommandLoader> = Object.assign(
     worker: async () => (await import('./commands/worker.ts')).addWorkerCommand,
     migrate: async () => (await import('./commands/migrate.ts')).addMigrateCommand,
     jobs: async () => (await import('./commands/jobs/jobs.ts')).addJobsCommand,
+    find: async () => (await import('./commands/find.ts')).addFindCommand,
     dlq: async () => (await import('./commands/dlq.ts')).addDeadLetterCommand,
     users: async () => (await import('./commands/tenant/users.ts')).addUsersCommand,
     keys: async () => (await import('./commands/tenant/keys.ts')).addKeysCommand,

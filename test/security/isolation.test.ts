@@ -325,6 +325,7 @@ const filters: Record<string, () => string | null | Promise<string>> = {
   upload_id: () => victim.things.get('/api/uploads/:upload_id') ?? '',
   filename: () => canary,
   campaign: () => canary,
+  q: () => canary,
   campaign_id: () => firstId('campaign'),
   ad_set_id: () => firstId('ad_set'),
   ad_id: () => firstId('ad'),

@@ -4103,6 +4103,28 @@ export interface Paths {
       reply: ScrapeSync;
     };
   };
+  '/api/search': {
+    /** Find anything by name or id. Finds uploads, jobs, knowledge bases, documents, connectors, sources, adapters, webhooks, campaigns and more whose name or id has all the words, as far as the caller may see them. An id finds its thing however old it is; words look through the newest 5,000 things of each kind. For what documents say, use `POST /api/knowledge/search`. Right: `tenant.read_own`. */
+    get: {
+      path: undefined;
+      query: {
+        /** Words of a name, or an id */
+        q: string;
+        limit?: number;
+      };
+      body: undefined;
+      reply: {
+        data: {
+          /** upload, job, knowledge_base, document, connector, … */
+          kind: string;
+          id: string;
+          name: string;
+          /** Its page in the console, from the root of the server */
+          url: string;
+        }[];
+      };
+    };
+  };
   '/api/secrets': {
     /** List the names of the secrets that you may use; the secrets are never shown. Right: `secret.use`. */
     get: {

@@ -1,11 +1,15 @@
-import { Modal, TextInput } from '@mantine/core';
+import { Modal, TextInput, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useId, useState } from 'react';
-import { useMe } from '../api/queries.ts';
+import { api } from '../api/client.ts';
+import { useNeeds } from '../api/needs.ts';
+import { useCan, useMe } from '../api/queries.ts';
 import { Icon } from './icons.tsx';
-import { type Choice, choicesFor } from './palette-choices.ts';
+import { type Choice, choicesFor, type Found } from './palette-choices.ts';
 import { useGo } from './to.tsx';
 
-/** Search and go anywhere: places, things to make, and ids that were pasted. */
+/** Search and go anywhere: things by name or id, places, things to make, and actions. */
 export function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   return (
     <Modal.Root opened={opened} onClose={onClose} yOffset="12vh" padding={0} centered={false}>
@@ -25,11 +29,13 @@ function PaletteBody({ onClose }: { onClose: () => void }) {
   const listId = useId();
   const [words, setWords] = useState('');
   const [active, setActive] = useState(0);
-  const choices = choicesFor(words, rights);
+  const { found, isLooking } = useFound(words);
+  const choices = choicesFor(words, { rights, found, actions: useActions() });
   const go = (choice: Choice | undefined) => {
     if (choice === undefined) return;
     onClose();
-    goTo(choice.href);
+    choice.act?.();
+    if (choice.href !== null) goTo(choice.href);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -44,7 +50,7 @@ function PaletteBody({ onClose }: { onClose: () => void }) {
         data-autofocus
         className="palette-input"
         aria-label="Go to"
-        placeholder="Go to a page, a job id, an event type …"
+        placeholder="A name, an id, a page, an action …"
         leftSection={<Icon name="search" />}
         role="combobox"
         aria-expanded="true"
@@ -61,7 +67,7 @@ function PaletteBody({ onClose }: { onClose: () => void }) {
         {choices.map((choice, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keys
           <div
-            key={choice.href + choice.label}
+            key={`${choice.href} ${choice.label} ${choice.hint ?? ''}`}
             id={`${listId}-${index}`}
             role="option"
             tabIndex={-1}
@@ -75,9 +81,52 @@ function PaletteBody({ onClose }: { onClose: () => void }) {
           </div>
         ))}
         {choices.length === 0 ? (
-          <p className="dim">No page has this name. Paste an id to find what it belongs to.</p>
+          <p className="dim">{isLooking ? 'Looking …' : 'Nothing that you may see has this name or id.'}</p>
         ) : null}
       </div>
     </>
   );
+}
+
+const settleMs = 120;
+const maxFound = 8;
+
+/** What the server finds for the words, shortly after the last key. */
+function useFound(words: string): { found: readonly Found[]; isLooking: boolean } {
+  const [typed] = useDebouncedValue(words.trim(), settleMs);
+  const isAsked = typed.length >= 2 && typed.length <= 200;
+  const query = useQuery({
+    queryKey: ['find', typed],
+    queryFn: () => api.get('/api/search', { query: { q: typed, limit: maxFound } }),
+    enabled: isAsked,
+    placeholderData: keepPreviousData,
+  });
+  const isCurrent = words.trim().length >= 2;
+  return { found: isCurrent ? (query.data?.data ?? []) : [], isLooking: isAsked && query.isFetching };
+}
+
+/** What can be done from anywhere. */
+function useActions(): Choice[] {
+  const { setColorScheme } = useMantineColorScheme();
+  const other = useComputedColorScheme('light') === 'dark' ? 'light' : 'dark';
+  const mayRequeue = useCan('dead_letter.requeue');
+  const { needs } = useNeeds();
+  const letters = mayRequeue ? needs.filter(({ kind }) => kind === 'dead_letters') : [];
+  return [
+    ...letters.map(
+      ({ sentence, href, code }): Choice => ({
+        label: `Requeue ${sentence}`,
+        href,
+        icon: 'retry',
+        hint: `${code ?? ''} errors`,
+      }),
+    ),
+    {
+      label: `Switch to ${other}`,
+      href: null,
+      icon: other === 'dark' ? 'moon' : 'sun',
+      hint: `${other} mode`,
+      act: () => setColorScheme(other),
+    },
+  ];
 }

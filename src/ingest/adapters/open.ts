@@ -1,4 +1,5 @@
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
+import { adapterFindables } from './find-store.ts';
 import { AdapterMetrics } from './metrics.ts';
 import { adapterRoutes } from './routes.ts';
 import { ScanScheduler } from './scan/scheduler.ts';
@@ -27,6 +28,7 @@ export function openAdapterHouse(options: AdapterHouseOptions) {
   const scheduler = new ScanScheduler(deps, options.logger);
   return {
     routes: [adapterRoutes(deps)],
+    findables: adapterFindables,
     tasks: [{ name: 'scan_adapters', everyMs: lookEveryMs, run: () => scheduler.startDue() }],
     // Where only a cron works, its cycle scans what is due and waits for it.
     beforeCycle: async ({ tenantId }) => {

@@ -1,6 +1,7 @@
 import type { CatalogDoor } from '../../kernel/house/doors.ts';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
 import type { RouteModule } from '../../kernel/http/route.ts';
+import { catalogFindables } from './find-store.ts';
 import { catalogLookups } from './matching/lookups.ts';
 import { catalogRoutes } from './routes.ts';
 import { removeUnusedVersions } from './service.ts';
@@ -19,6 +20,7 @@ export interface CatalogHouse extends OpenHouse {
 export function openCatalogHouse(options: CatalogHouseOptions): CatalogHouse {
   const { db, kernel } = options;
   return {
+    findables: catalogFindables,
     routes: [catalogRoutes({ ...options, workerId: kernel.membership.workerId })],
     tasks: [{ name: 'remove_unused_catalog_versions', everyMs: 60_000, run: () => removeUnusedVersions(db) }],
     door: catalogLookups(db),

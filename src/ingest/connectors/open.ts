@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
 import { systemClock } from '../../lib/timing/clock.ts';
 import { AirbyteWatch } from './airbyte/check.ts';
+import { connectorFindables } from './find-store.ts';
 import { ConnectorMetrics } from './metrics.ts';
 import { type AirbyteOptions, missingSettings, openClient } from './open-client.ts';
 import { syncPipeline } from './pipeline.ts';
@@ -81,6 +82,7 @@ export function openConnectorHouse(options: ConnectorHouseOptions) {
     ],
     beforeCycle,
     rowCounter: 'records_synced',
+    findables: connectorFindables,
     subjectNames: listConnectorNames,
     attention: listConnectorAttention,
     close: async () => {

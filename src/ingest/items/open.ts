@@ -1,6 +1,7 @@
 import type { CatalogDoor, FileDoor, RowsTarget } from '../../kernel/house/doors.ts';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
 import { isId } from '../../lib/ids.ts';
+import { itemFindables } from './find-store.ts';
 import { slowPageMs } from './grid/page-timing.ts';
 import { pendingRoutes } from './grid/pending-routes.ts';
 import { ImageDecoder } from './images/decoder.ts';
@@ -99,6 +100,7 @@ export function openItemHouse(options: ItemHouseOptions) {
     onWorkersLost: async (workerIds) =>
       freeItemsLater({ db, wake: kernel.wake, logger: options.logger }, workerIds),
     rowCounter: 'total',
+    findables: itemFindables,
     subjectNames: async (tx, { tenantId, subjectIds }) => {
       const rows = await listItemJobs(tx, { tenantId, jobIds: subjectIds.filter(isId) });
       return rows.map((row) => ({ subjectId: row.jobId, name: itemJobName(row) }));

@@ -8,6 +8,7 @@ import { admitReferences, kbMadeAt } from './documents/reference-intake.ts';
 import type { EmbedderDefinition } from './embedders/define-embedder.ts';
 import { loadTokenCounter } from './embedders/local-assets.ts';
 import { fingerprintOf, openEmbedders } from './embedders/open-embedder.ts';
+import { knowledgeFindables } from './find-store.ts';
 import { closeDocumentReader, readDocument } from './formats/read-document.ts';
 import type { VectorEngine } from './index/vector/engine.ts';
 import { openVectorEngine } from './index/vector/open-engine.ts';
@@ -86,6 +87,7 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions) {
   };
   return {
     pipeline,
+    findables: knowledgeFindables,
     subjectNames: listBaseNames,
     rowCounter: 'chunks_processed',
     routes: [

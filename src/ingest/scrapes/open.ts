@@ -2,6 +2,7 @@ import type { Wait } from '../../kernel/crawl/polite-requests.ts';
 import type { CrawlBounds } from '../../kernel/crawl/types.ts';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
 import type { SettingValues } from '../../lib/settings/settings.ts';
+import { scrapeFindables } from './find-store.ts';
 import { ScrapeMetrics } from './metrics.ts';
 import { scrapePipeline } from './pipeline.ts';
 import { scrapeRoutes } from './routes.ts';
@@ -44,6 +45,7 @@ export function openScrapeHouse(options: ScrapeHouseOptions) {
       }),
     ],
     tasks: scrapeTasks({ ...handOver, jobRetentionDays }),
+    findables: scrapeFindables,
     rowCounter: 'persisted',
   } satisfies OpenHouse;
 }

@@ -2,6 +2,7 @@ import type { FileDoor, ReportTarget } from '../../kernel/house/doors.ts';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
 import type { SettingValues } from '../../lib/settings/settings.ts';
+import { uploadFindables } from './find-store.ts';
 import { FolderWatch } from './intake/folder-watch.ts';
 import { uploadDoor } from './intake/intake.ts';
 import { UploadMetrics } from './metrics.ts';
@@ -41,6 +42,7 @@ export function openUploadHouse(options: UploadHouseOptions) {
     routes: [uploadRoutes(intake)],
     // For files that do not come with a request.
     door: uploadDoor(intake),
+    findables: uploadFindables,
     subjectNames: listUploadNames,
     rowCounter: 'total_rows',
     attention: listUploadAttention,

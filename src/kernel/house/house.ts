@@ -9,6 +9,7 @@ import type { SecretScrubber } from '../../lib/secret-scrubber.ts';
 import type { SettingsCheck, SettingsTable, SettingValues } from '../../lib/settings/settings.ts';
 import type { Files } from '../files/types.ts';
 import type { Workbooks } from '../files/workbooks.ts';
+import type { Findable } from '../find/types.ts';
 import type { RouteModule } from '../http/route.ts';
 import type { JobGuest, Kernel } from '../jobs/kernel.ts';
 import type { SubjectNames } from '../jobs/names.ts';
@@ -97,6 +98,8 @@ export interface OpenHouse extends JobGuest {
   subjectNames?: SubjectNames;
   /** The counter of its jobs that says how much they took in. */
   rowCounter?: string;
+  /** What of it is found by name or id. */
+  findables?: readonly Findable[];
   /** What of it waits for a person. */
   attention?: AttentionSource;
   /** Ends what it does by itself; called before the worker stops, with the same grace period. */
