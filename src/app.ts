@@ -61,15 +61,9 @@ export async function createApp(options: AppOptions): Promise<App> {
 
 async function start(options: AppOptions, closing: ClosingOrder): Promise<App> {
   const { config, logger } = options;
-  const base = await openInstallation(options, closing);
-  const authenticator = createAuthenticator({
-    db: base.db,
-    clock: systemClock,
-    tokens: { ...base, issuer: config.jwtIssuer, audience: config.jwtAudience, jwksUrl: config.jwksUrl },
-  });
-  const { webhooks } = await startWork({ options, base, closing, work: config.worker });
-  const readiness = watchReadiness(base);
-  const server = await openServer({ options, base, webhooks, authenticator, readiness, closing });
+  const { base, server, readiness } = await openProcess(options, closing);
+  await openMetricsPort({ options, base, closing });
+  await listenOn(server, { host: config.host, port: config.port, isExplicit: options.portIsExplicit });
   const url = config.publicUrl ?? addressOf(server, config.host);
   await announceUrl(options, url);
   const login = await makeLoginLink({ options, base, url });
@@ -83,6 +77,28 @@ async function start(options: AppOptions, closing: ClosingOrder): Promise<App> {
       await closing.closeAll();
     },
   };
+}
+
+export interface OpenProcess {
+  base: Installation;
+  /** Not listening. */
+  server: FastifyInstance;
+  readiness: Readiness;
+}
+
+/** Everything of a server but its port: `npm start` listens with it, a program that embeds Sluice does not. */
+export async function openProcess(options: ProcessOptions, closing: ClosingOrder): Promise<OpenProcess> {
+  const { config } = options;
+  const base = await openInstallation(options, closing);
+  const authenticator = createAuthenticator({
+    db: base.db,
+    clock: systemClock,
+    tokens: { ...base, issuer: config.jwtIssuer, audience: config.jwtAudience, jwksUrl: config.jwksUrl },
+  });
+  const { webhooks } = await startWork({ options, base, closing, work: config.worker });
+  const readiness = watchReadiness(base);
+  const server = await openServer({ options, base, webhooks, authenticator, readiness, closing });
+  return { base, server, readiness };
 }
 
 export interface WorkerApp {
@@ -190,7 +206,7 @@ function ownTasks({ config, db, logger, files, limits, breakers }: Installation)
 }
 
 interface ServerParts {
-  options: AppOptions;
+  options: ProcessOptions;
   base: Installation;
   webhooks: Webhooks;
   authenticator: Authenticator;
@@ -199,7 +215,7 @@ interface ServerParts {
 }
 
 async function openServer(parts: ServerParts): Promise<FastifyInstance> {
-  const { config, logger, portIsExplicit } = parts.options;
+  const { config, logger } = parts.options;
   const { base, webhooks, authenticator } = parts;
   const { db, registry, secret } = base;
   const streams = new SseStreams({ authenticator, maxPerTenant: config.tenantStreams });
@@ -214,8 +230,6 @@ async function openServer(parts: ServerParts): Promise<FastifyInstance> {
     isReady: parts.readiness.isReady,
   });
   parts.closing.add('The server', gracefully(server, { graceMs: config.shutdownGraceMs, logger }));
-  await openMetricsPort(parts);
-  await listenOn(server, { host: config.host, port: config.port, isExplicit: portIsExplicit });
   return server;
 }
 

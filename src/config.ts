@@ -39,6 +39,7 @@ export async function loadConfig(
     flags?: Partial<Record<SettingName, unknown>>;
     env?: Record<string, string | undefined>;
     cwd?: string;
+    readsFiles?: boolean;
   } = {},
 ): Promise<LoadedConfig> {
   const cwd = input.cwd ?? process.cwd();
@@ -47,6 +48,7 @@ export async function loadConfig(
     env: input.env ?? process.env,
     cwd,
     configName: 'sluice.config',
+    readsFiles: input.readsFiles ?? true,
     prefix: 'SLUICE_',
     checks,
     extras: Object.fromEntries(lists.map(([name, { findProblems }]) => [name, findProblems])),

@@ -9,6 +9,7 @@ export const houses: readonly House[] = [
   (await import('./ingest/knowledge/house.ts')).knowledgeHouse,
   (await import('./ingest/scrapes/house.ts')).scrapeHouse,
   (await import('./ingest/adapters/house.ts')).adapterHouse,
+  (await import('./ingest/own/house.ts')).ownHouse,
 ];
 
 /** What users of the library may define for them. */
@@ -25,3 +26,21 @@ export type {
   ProcessorContext,
 } from './ingest/items/processing/processors/types.ts';
 export { defineEmbedder, type EmbedderDefinition } from './ingest/knowledge/embedders/define-embedder.ts';
+export { definePipeline, defineTask } from './ingest/own/definitions/define.ts';
+export type { InputOf, OutputOf, Schema } from './ingest/own/definitions/schema.ts';
+export type {
+  Concurrency,
+  EffectsTx,
+  OwnDefinition,
+  OwnJob,
+  OwnOutcome,
+  OwnSlice,
+  OwnSliceResult,
+  PipelineDefinition,
+  RetryRule,
+  RetryRules,
+  Schedule,
+  StepContext,
+  TaskContext,
+  TaskDefinition,
+} from './ingest/own/types.ts';

@@ -5,6 +5,7 @@ import { houses } from './houses.ts';
 import { ensureEra } from './kernel/events/store.ts';
 import { createFiles } from './kernel/files/backends.ts';
 import { Workbooks } from './kernel/files/workbooks.ts';
+import { openAppTables } from './kernel/house/app-tables-store.ts';
 import { Doors } from './kernel/house/doors.ts';
 import type { Ground, OpenHouse } from './kernel/house/house.ts';
 import { Kernel } from './kernel/jobs/kernel.ts';
@@ -104,6 +105,7 @@ async function openGround(
     ...{ userAgent, fetch, files, workbooks, kernel, doors: new Doors() },
     limits: new RateLimits({ db, metrics: new LimitMetrics(registry) }),
     breakers: new CircuitBreakers({ db, logger }),
+    openAppTables: () => openAppTables(connections.ownerUrl),
     definitions: (name) => definitions[name] ?? [],
   };
 }

@@ -1,13 +1,34 @@
-/** What `import … from 'sluice'` gives: what the houses let others define. */
+/** What `import … from 'sluice'` gives: Sluice inside a program, and what others may define for it. */
+export { type DispatchOptions, openSluice, type Sluice, type SluiceOptions } from './embedded.ts';
 export {
+  type Concurrency,
   defineEmbedder,
+  definePipeline,
   defineProcessor,
+  defineTask,
+  type EffectsTx,
   type EmbedderDefinition,
   type ErrorClass,
+  type InputOf,
   type ItemError,
   type ItemInput,
   type ItemOutcome,
   type OptionsSchema,
+  type OutputOf,
+  type OwnDefinition,
+  type OwnJob,
+  type OwnOutcome,
+  type OwnSlice,
+  type OwnSliceResult,
+  type PipelineDefinition,
   type ProcessorContext,
   type ProcessorDefinition,
+  type RetryRule,
+  type RetryRules,
+  type Schedule,
+  type Schema,
+  type StepContext,
+  type TaskContext,
+  type TaskDefinition,
 } from './houses.ts';
+export type { OwnJobState as JobState } from './kernel/house/doors.ts';

@@ -4,7 +4,7 @@ import { kernelFindables } from '../kernel/find/kernel-store.ts';
 import { findRoutes } from '../kernel/find/routes.ts';
 import type { OpenHouse } from '../kernel/house/house.ts';
 import type { RouteModule } from '../kernel/http/route.ts';
-import type { Kernel } from '../kernel/jobs/kernel.ts';
+import { type Kernel, pipelinesOf } from '../kernel/jobs/kernel.ts';
 import { jobNames, type SubjectNames } from '../kernel/jobs/names.ts';
 import { type JobDetails, jobRoutes } from '../kernel/jobs/routes.ts';
 import type { TenantSecrets } from '../kernel/secrets/tenant-secrets.ts';
@@ -51,8 +51,9 @@ export function routeModules({ kernel, houses, ...deps }: RouteModuleDeps): Rout
 function detailsOf(houses: readonly OpenHouse[]): JobDetails {
   return async (tenantId, jobs) => {
     const found = new Map<string, object>();
-    for (const { pipeline, details } of houses) {
-      const own = jobs.filter((job) => job.pipeline === pipeline?.name);
+    for (const { details, ...guest } of houses) {
+      const names = pipelinesOf(guest).map(({ name }) => name);
+      const own = jobs.filter((job) => names.includes(job.pipeline));
       if (own.length === 0 || details === undefined) continue;
       for (const [jobId, more] of await details(tenantId, own)) found.set(jobId, more);
     }

@@ -372,6 +372,8 @@ test('the victim itself reaches every one of these things, so the refusals above
   for (const route of protectedRoutes().toSorted(byTurn)) {
     // A stream never ends, and an Airbyte that could list its connections is not there.
     if (route.url.endsWith('/stream') || route.url === '/api/connections') continue;
+    // Tasks are the installation's, and this one defines none; test/library has their tenants.
+    if (route.url === '/api/tasks/:name') continue;
     const role = can('admin', route.action) ? 'admin' : (rolesAllowed(route.action)[0] as Role);
     const { method } = route;
     const told = await product.ask(victim.claims(role), {

@@ -23,6 +23,7 @@ import {
 } from './each-string.ts';
 import { itemPlaces } from './item-places.ts';
 import { knowledgePlaces } from './knowledge-places.ts';
+import { ownPlaces } from './own-places.ts';
 import { peoplePlaces } from './people-places.ts';
 import { platformPlaces } from './platform-places.ts';
 import { type Told, useProduct } from './product.ts';
@@ -165,6 +166,7 @@ const places: Record<string, Place> = {
   ...peoplePlaces({ firstRow }),
   ...correctionPlaces({ made, firstRow, newWorkspace }),
   ...adapterPlaces({ firstRow }),
+  ...ownPlaces,
   'POST /api/session /token': notKept('a credential'),
   'PUT /api/secrets/:name /value': {
     back: ({ params, claims }) => secretValue(claims, params.name ?? ''),

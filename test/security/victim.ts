@@ -67,6 +67,8 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
     await asVictim(making, { method: 'PUT', path: '/api/uploads/platforms/canary_7391', body });
     return 'canary_7391';
   },
+  // What is defined belongs to the installation; it has nothing of a tenant.
+  '/api/tasks/:name': async () => 'canary_7391',
   '/api/dead-letters/:job_id': async (making) => {
     const jobId = await itemJob(making);
     await making.database.owner(

@@ -1584,6 +1584,15 @@ export interface Sync {
   updated_at: string;
 }
 
+export interface Task {
+  name: string;
+  kind: 'pipeline' | 'task';
+  /** JSON Schema, where it can be told */
+  input_schema: Record<string, unknown> | null;
+  /** In words; null when it is only dispatched */
+  schedule: string | null;
+}
+
 export interface Tenant {
   tenant_id: string;
   name: string;
@@ -4354,6 +4363,37 @@ export interface Paths {
       query: undefined;
       body: undefined;
       reply: Sync;
+    };
+  };
+  '/api/tasks': {
+    /** List the pipelines and tasks that are defined here. Right: `job.read`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: Task[];
+      };
+    };
+  };
+  '/api/tasks/{name}': {
+    /** Dispatch a pipeline or a task. Right: `job.control`. */
+    post: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: {
+        /** What the schema of the task allows */
+        input: unknown;
+        /** One active job of a subject at a time */
+        subjectId?: string;
+        /** Not before */
+        runAt?: string;
+      };
+      reply: {
+        jobId: string;
+      };
     };
   };
   '/api/tenants': {

@@ -84,6 +84,11 @@ export interface Ground {
   readonly userAgent: string;
   /** Secrets that tenants have stored. */
   readonly secrets: SecretLender;
+  /**
+   * Lets effects of users' own pipelines use the tables that are not Sluice's. False where nobody here may grant that:
+   * the owner's login is not known.
+   */
+  openAppTables(): Promise<boolean>;
   /** What the config file lists under this name, checked. */
   definitions(name: string): readonly unknown[];
 }

@@ -61,10 +61,16 @@ export interface KernelParts extends Omit<KernelOptions, 'registry' | 'pipelines
 /** What a house provides for its jobs. */
 export interface JobGuest {
   pipeline?: Pipeline;
+  /** Instead of one, where others define them. */
+  pipelines?: readonly Pipeline[];
   /** Frees what dead workers held besides leases. */
   onWorkersLost?(workerIds: string[]): Promise<void>;
   /** Creates the jobs that are due: where only a cron runs, nothing else would. */
   beforeCycle?(scope: CycleScope): Promise<unknown>;
+}
+
+export function pipelinesOf({ pipeline, pipelines = [] }: JobGuest): readonly Pipeline[] {
+  return pipeline ? [pipeline, ...pipelines] : pipelines;
 }
 
 /**
@@ -131,7 +137,7 @@ export class Kernel {
 
   /** Before `start`: a process claims only jobs of pipelines that it knows. */
   install(guest: JobGuest): void {
-    if (guest.pipeline) this.registry.add(guest.pipeline);
+    for (const pipeline of pipelinesOf(guest)) this.registry.add(pipeline);
     this.#guests.push(guest);
   }
 

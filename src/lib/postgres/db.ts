@@ -19,7 +19,8 @@ export type DatabaseRole =
   | 'sluice_intake'
   | 'sluice_parse'
   | 'sluice_promote'
-  | 'sluice_cleanup';
+  | 'sluice_cleanup'
+  | 'sluice_effects';
 
 /** A tenant, as somebody may see it. */
 export interface TenantView {

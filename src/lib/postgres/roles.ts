@@ -13,12 +13,16 @@ import { quoteIdentifier, quoteLiteral } from './sql.ts';
 export const appLogin = 'sluice_app';
 export const kernelLogin = 'sluice_kernel_login';
 
+/** What users' own pipelines write as: it reaches the application's tables, and none of Sluice's. */
+export const effectsRole = 'sluice_effects';
+
 export const tenantRoles = [
   'sluice_tenant',
   'sluice_intake',
   'sluice_parse',
   'sluice_promote',
   'sluice_cleanup',
+  effectsRole,
 ] as const;
 
 export const groupRoles = [...tenantRoles, 'sluice_kernel'] as const;

@@ -42,6 +42,8 @@ export type ConfigFileExtras = Record<string, (value: unknown) => string[]>;
 interface ConfigFileInput {
   cwd: string;
   configName: string;
+  /** False: neither `.env` nor the config file counts, as where Sluice is part of another program. */
+  readsFiles?: boolean;
   extras?: ConfigFileExtras;
 }
 
@@ -55,8 +57,9 @@ export async function readSettingSources(
   },
 ): Promise<SourcesRead> {
   const read: SourcesRead = { given: new Map(), extras: {}, problems: [], warnings: [] };
-  await addConfigFile(table, input, read);
-  const envFile = await readEnvFile(path.join(input.cwd, '.env'), read);
+  const { readsFiles = true } = input;
+  if (readsFiles) await addConfigFile(table, input, read);
+  const envFile = readsFiles ? await readEnvFile(path.join(input.cwd, '.env'), read) : {};
   const variables = [
     { from: 'env-file', label: '.env', values: envFile },
     { from: 'environment', label: 'the environment', values: input.env },

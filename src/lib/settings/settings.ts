@@ -49,6 +49,8 @@ export interface SettingsInput<Values> {
   prefix: string;
   checks?: SettingsCheck<Values>[];
   extras?: ConfigFileExtras;
+  /** False: neither `.env` nor the config file counts. */
+  readsFiles?: boolean;
 }
 
 export interface LoadedSettings<Values> {

@@ -34,6 +34,7 @@ export function useExample(sluice: CommandLine, name: string): void {
     await cp(path.join(root, 'examples', name), sluice.cwd, { recursive: true });
     await mkdir(path.join(sluice.cwd, 'node_modules'));
     await symlink(root, path.join(sluice.cwd, 'node_modules/sluice'));
+    await symlink(path.join(root, 'node_modules/zod'), path.join(sluice.cwd, 'node_modules/zod'));
   });
 }
 

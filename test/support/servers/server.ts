@@ -23,6 +23,7 @@ import type { TestDatabase } from '../worlds/database.ts';
 import { testItemHouse } from '../worlds/item-house.ts';
 import { testKernel } from '../worlds/kernel.ts';
 import { testKnowledgeHouse } from '../worlds/knowledge-house.ts';
+import { testOwnHouse } from '../worlds/own-house.ts';
 import { testScrapeHouse } from '../worlds/scrape-house.ts';
 import { testUploadHouse } from '../worlds/upload-house.ts';
 import { testWebhooks } from '../worlds/webhooks.ts';
@@ -135,6 +136,7 @@ function everyRoute(database: TestDatabase, authenticator: Authenticator): Route
       testKnowledgeHouse(db, { kernel, files }),
       testScrapeHouse(db, { kernel }),
       testAdapterHouse(db, { items, uploads, kernel }),
+      testOwnHouse(kernel),
     ],
   });
 }
