@@ -44,3 +44,4 @@ export type {
   TaskContext,
   TaskDefinition,
 } from './ingest/own/types.ts';
+export { defineReranker, type RerankerDefinition } from './ingest/knowledge/rerankers/define-reranker.ts';

@@ -7,6 +7,7 @@ export {
   defineProcessor,
   defineTask,
   type EffectsTx,
+  defineReranker,
   type EmbedderDefinition,
   type ErrorClass,
   type InputOf,
@@ -30,5 +31,6 @@ export {
   type StepContext,
   type TaskContext,
   type TaskDefinition,
+  type RerankerDefinition,
 } from './houses.ts';
 export type { OwnJobState as JobState } from './kernel/house/doors.ts';

@@ -49,8 +49,8 @@ const uses = z
     z
       .string()
       .regex(
-        /^(?:processor|embedder|adapter|connector):[A-Za-z0-9._-]{1,100}$/,
-        'must be processor:…, embedder:…, adapter:… or connector:… with a name, such as processor:http',
+        /^(?:processor|embedder|reranker|source|adapter|connector):[A-Za-z0-9._-]{1,100}$/,
+        'must be processor:…, embedder:…, reranker:…, source:…, adapter:… or connector:… with a name, such as processor:http',
       )
       .meta({ examples: ['processor:http'] }),
   )

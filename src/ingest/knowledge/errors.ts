@@ -46,6 +46,10 @@ export const knowledgeErrors = defineErrors({
     'There is no such embedder',
     'Use an embedder named in the message, or define yours in sluice.config.mjs with defineEmbedder.',
   ),
+  knowledge_reranker_unknown: invalid(
+    'There is no such reranker',
+    'Use a reranker named in the message, or define yours in sluice.config.mjs with defineReranker.',
+  ),
   knowledge_file_missing: invalid(
     'The form has no file',
     'Send multipart/form-data with at least one file.',

@@ -3,18 +3,24 @@ import { type EmbedderDefinition, findEmbedderProblems } from './embedders/defin
 import { embedderErrors } from './embedders/errors.ts';
 import { knowledgeErrors, knowledgeFailures } from './errors.ts';
 import { documentErrors } from './formats/errors.ts';
-import { embeddersPage, knowledgeSettings } from './settings.ts';
+import { findRerankerProblems, type RerankerDefinition } from './rerankers/define-reranker.ts';
+import { rerankerErrors } from './rerankers/errors.ts';
+import { embeddersPage, knowledgeSettings, rerankersPage } from './settings.ts';
 import { youtubeErrors } from './sources/youtube-errors.ts';
 
 /** Documents: loaded, chunked, embedded, indexed and searched. */
 export const knowledgeHouse = defineHouse({
   name: 'knowledge',
   settings: knowledgeSettings,
-  definitions: { embedders: { findProblems: findEmbedderProblems, page: embeddersPage } },
+  definitions: {
+    embedders: { findProblems: findEmbedderProblems, page: embeddersPage },
+    rerankers: { findProblems: findRerankerProblems, page: rerankersPage },
+  },
   errors: [
     { title: 'Knowledge bases', catalogue: knowledgeErrors },
     { title: 'Documents', catalogue: documentErrors },
     { title: 'Embedders', catalogue: embedderErrors },
+    { title: 'Rerankers', catalogue: rerankerErrors },
     { title: 'Captions of videos', catalogue: youtubeErrors },
     { title: 'Failed knowledge runs', catalogue: knowledgeFailures },
   ],
@@ -37,6 +43,7 @@ export const knowledgeHouse = defineHouse({
       ...ground,
       ...parts,
       customEmbedders,
+      customRerankers: ground.definitions('rerankers') as readonly RerankerDefinition[],
       references: ground.doors.later('references'),
     });
   },

@@ -15,6 +15,8 @@ import { openVectorEngine } from './index/vector/open-engine.ts';
 import { wordCountingTask } from './index/word-counting.ts';
 import { KnowledgeMetrics } from './metrics.ts';
 import { knowledgePipeline } from './pipeline.ts';
+import type { RerankerDefinition } from './rerankers/define-reranker.ts';
+import { openRerankers } from './rerankers/open-reranker.ts';
 import { knowledgeRoutes } from './routes.ts';
 import type { KnowledgeWorkerDeps } from './run/deps.ts';
 import { createSearchTurns } from './search/search.ts';
@@ -31,6 +33,7 @@ export interface KnowledgeHouseOptions
   countTokens: CountTokens;
   /** Of the config file, beside the built-in ones. */
   customEmbedders?: readonly EmbedderDefinition[] | undefined;
+  customRerankers?: readonly RerankerDefinition[] | undefined;
   /** What scrapes hand over. Absent: nobody scrapes here. */
   references?: ReferenceReader | null;
   /** Where recorded answers of the real one are served. */
@@ -61,6 +64,8 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions) {
     countTokens,
     custom: customEmbedders,
   });
+  const { customRerankers = [] } = options;
+  const rerankers = openRerankers({ fetch, secrets: options.secrets, breakers, custom: customRerankers });
   const { references = null, youtubeBaseUrl } = options;
   const sourceDeps = { db, files, fetch, folderRoot, maxFileBytes, references, youtubeBaseUrl };
   const worker: KnowledgeWorkerDeps = {
@@ -84,6 +89,7 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions) {
     maxFileBytes,
     limits: limitsOf(options),
     customEmbedders: customEmbedders.map(({ name }) => name),
+    customRerankers: customRerankers.map(({ name }) => name),
   };
   return {
     pipeline,
@@ -95,13 +101,13 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions) {
         ...service,
         ...options.kernel.jobs,
         plan: worker,
-        search: { db, engine, embedders, turns: createSearchTurns() },
+        search: { db, engine, embedders, rerankers, turns: createSearchTurns() },
       }),
     ],
     tasks: [kbRemovalTask({ db, files }), wordCountingTask({ db })],
     close: async () => {
       pipeline.close();
-      await Promise.all([embedders.close(), closeDocumentReader()]);
+      await Promise.all([embedders.close(), rerankers.close(), closeDocumentReader()]);
     },
   } satisfies OpenHouse;
 }

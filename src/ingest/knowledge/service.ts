@@ -5,11 +5,13 @@ import type { Role } from '../../kernel/tenancy/types.ts';
 import type { SluiceError } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
-import { chunkerOf, embedderOf, type KnowledgeChange, type KnowledgeForm } from './bases/form.ts';
+import { chunkerOf, embedderOf, type KnowledgeChange, type KnowledgeForm, rerankerOf } from './bases/form.ts';
 import { countSources } from './bases/overview-store.ts';
 import type { EmbedderSettings } from './embedders/embedder.ts';
 import { openAiUse } from './embedders/open-embedder.ts';
 import { knowledgeErrors } from './errors.ts';
+import { rerankerUse } from './rerankers/open-reranker.ts';
+import type { RerankerSettings } from './rerankers/reranker.ts';
 import { listBusyJobs } from './run/store.ts';
 import { type SourceForm, sourceSettingsOf } from './sources/source-form.ts';
 import {
@@ -43,8 +45,9 @@ export interface KnowledgeServiceDeps {
   /** Folders below it may be sources; null: no folders. */
   folderRoot: string | null;
   secrets: SecretLender;
-  /** Names of the embedders that the config file defines. */
+  /** Names of the embedders and rerankers that the config file defines. */
   customEmbedders: readonly string[];
+  customRerankers?: readonly string[];
 }
 
 export async function createKb(
@@ -57,6 +60,8 @@ export async function createKb(
   const embedder = form.embedder ? embedderOf(form.embedder) : ({ provider: 'local' } as const);
   assertKnown(deps, embedder);
   await assertKey(deps, embedder, { tenantId, role });
+  const reranker = rerankerOf(form.reranker ?? null);
+  await assertReranker(deps, reranker, { tenantId, role });
   const chunker = chunkerOf(form.chunker, embedder);
   return deps.db.tenant(tenantId, async (tx) => {
     await assertRoomForKb(deps, tx, tenantId);
@@ -67,6 +72,7 @@ export async function createKb(
       name: form.name,
       chunker,
       embedder,
+      reranker,
       language,
       createdBy,
     });
@@ -123,6 +129,25 @@ async function assertKey(
   );
 }
 
+/** It must exist, and its key go to its own host only. */
+async function assertReranker(
+  { secrets, customRerankers = [] }: KnowledgeServiceDeps,
+  reranker: RerankerSettings | null,
+  who: { tenantId: string; role: Role },
+): Promise<void> {
+  if (reranker?.provider === 'custom' && !customRerankers.includes(reranker.name)) {
+    throw knowledgeErrors.raise.knowledge_reranker_unknown(
+      `There is no reranker ${JSON.stringify(reranker.name)}; defined are: ${customRerankers.join(', ') || 'none'}`,
+      { fields: [{ pointer: '/reranker/name', message: 'must be defined in sluice.config.mjs' }] },
+    );
+  }
+  if (reranker?.provider !== 'endpoint' || reranker.apiKeySecret === null) return;
+  await secrets.assertUsable(
+    { ...who, use: rerankerUse },
+    { name: reranker.apiKeySecret, urls: [reranker.url], pointer: '/reranker/api_key_secret' },
+  );
+}
+
 export function getKb({ db }: { db: Database }, key: KbKey): Promise<KnowledgeBase> {
   return db.tenant(key.tenantId, (tx) => getKbIn(tx, key));
 }
@@ -144,13 +169,17 @@ export async function changeKb(
   if (change.embedder) {
     await assertKey(deps, embedderOf(change.embedder), { tenantId: key.tenantId, role });
   }
+  if (change.reranker) {
+    await assertReranker(deps, rerankerOf(change.reranker), { tenantId: key.tenantId, role });
+  }
   return deps.db.tenant(key.tenantId, async (tx) => {
     const before = (await lockKb(tx, key)) ?? missing(key);
     const embedder = change.embedder ? embedderOf(change.embedder) : before.embedder;
     const chunker = change.chunker ? chunkerOf(change.chunker, embedder) : before.chunker;
     assertKnown(deps, embedder);
     const { name, language } = { ...before, ...change };
-    return (await updateKb(tx, { ...key, name, chunker, embedder, language })) ?? missing(key);
+    const reranker = change.reranker === undefined ? before.reranker : rerankerOf(change.reranker);
+    return (await updateKb(tx, { ...key, name, chunker, embedder, reranker, language })) ?? missing(key);
   });
 }
 

@@ -54,3 +54,18 @@ const house = defineEmbedder({
 });
 export default { embedders: [house] };
 \`\`\``;
+
+/** The part of docs/configuration.md about `rerankers` in the config file. */
+export const rerankersPage = `It can also define what orders the results of searches anew, for knowledge bases with
+\`"reranker": {"provider": "custom", "name": "house"}\`:
+
+\`\`\`js
+// sluice.config.mjs
+import { defineReranker } from 'sluice';
+
+const house = defineReranker({
+  name: 'house',
+  rerank: (query, texts, { signal }) => scoresOfTheModel(query, texts, signal),
+});
+export default { rerankers: [house] };
+\`\`\``;

@@ -4,7 +4,7 @@ import type { KbKey, KnowledgeBase, KnowledgeFile, KnowledgeSource, SourceKey } 
 
 /** A `KnowledgeBase`, read from `knowledge_bases b`. */
 const kbColumns = trustedSql(`
-  b.tenant_id as "tenantId", b.kb_id as "kbId", b.name, b.chunker, b.embedder, b.language, b.generation,
+  b.tenant_id as "tenantId", b.kb_id as "kbId", b.name, b.chunker, b.embedder, b.reranker, b.language, b.generation,
   b.created_by as "createdBy", b.created_at as "createdAt", b.updated_at as "updatedAt"`);
 
 /** A `KnowledgeSource`, read from `knowledge_sources s`. */
@@ -18,14 +18,15 @@ export const fileColumns = trustedSql(`
 export type NewKb = Pick<
   KnowledgeBase,
   'tenantId' | 'kbId' | 'name' | 'chunker' | 'embedder' | 'language' | 'createdBy'
->;
+> &
+  Partial<Pick<KnowledgeBase, 'reranker'>>;
 
 /** Null if the tenant already has a knowledge base with this id. */
 export function insertKb(tx: Tx, kb: NewKb): Promise<KnowledgeBase | null> {
   return tx.find<KnowledgeBase>(sql`
-    insert into knowledge_bases as b (tenant_id, kb_id, name, chunker, embedder, language, created_by)
+    insert into knowledge_bases as b (tenant_id, kb_id, name, chunker, embedder, reranker, language, created_by)
     values (${kb.tenantId}, ${kb.kbId}, ${kb.name}, ${JSON.stringify(kb.chunker)}, ${JSON.stringify(kb.embedder)},
-            ${kb.language}, ${kb.createdBy})
+            ${kb.reranker ? JSON.stringify(kb.reranker) : null}::jsonb, ${kb.language}, ${kb.createdBy})
     on conflict (tenant_id, kb_id) do nothing
     returning ${kbColumns}`);
 }
@@ -79,13 +80,17 @@ export async function countKbs(tx: Tx, tenantId: string): Promise<number> {
 /** A new chunker or embedder takes effect with the next run, which builds a new generation. */
 export function updateKb(
   tx: Tx,
-  change: Pick<KnowledgeBase, 'tenantId' | 'kbId' | 'name' | 'chunker' | 'embedder' | 'language'>,
+  change: Pick<
+    KnowledgeBase,
+    'tenantId' | 'kbId' | 'name' | 'chunker' | 'embedder' | 'reranker' | 'language'
+  >,
 ): Promise<KnowledgeBase | null> {
   return tx.find<KnowledgeBase>(sql`
     update knowledge_bases b
        set name = ${change.name},
            chunker = ${JSON.stringify(change.chunker)},
            embedder = ${JSON.stringify(change.embedder)},
+           reranker = ${change.reranker === null ? null : JSON.stringify(change.reranker)}::jsonb,
            language = ${change.language},
            updated_at = clock_timestamp()
      where b.tenant_id = ${change.tenantId}

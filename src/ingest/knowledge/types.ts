@@ -2,6 +2,7 @@ import type { FileRecord } from '../../kernel/files/types.ts';
 import type { ChunkerSettings } from './chunkers/chunker.ts';
 import type { EmbedderSettings } from './embedders/embedder.ts';
 import type { Labels } from './labels/types.ts';
+import type { RerankerSettings } from './rerankers/reranker.ts';
 
 export const pipelineName = 'knowledge';
 
@@ -53,6 +54,7 @@ export interface KnowledgeBase extends KbKey {
   name: string;
   chunker: ChunkerSettings;
   embedder: EmbedderSettings;
+  reranker: RerankerSettings | null;
   /** Of its texts; a text search configuration of PostgreSQL. */
   language: Language;
   /** The generation that searches use; 0 before the first run has ended. */

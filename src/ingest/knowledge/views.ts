@@ -6,6 +6,7 @@ import type { TenantView } from '../../lib/postgres/db.ts';
 import { toSnakeCase } from '../../lib/snake-case.ts';
 import type { LastRun } from './bases/overview-store.ts';
 import type { EmbedderSettings } from './embedders/embedder.ts';
+import type { RerankerSettings } from './rerankers/reranker.ts';
 import { type RunReport, statusOf } from './run/report.ts';
 import { uriOfFile } from './sources/files.ts';
 import {
@@ -42,6 +43,17 @@ export const knowledgeBaseReply = z
       api_key_secret: z.string().nullable().optional().describe('Null: none, or one that you may not use'),
       price_per_million_tokens: z.number().optional(),
     }),
+    reranker: z
+      .object({
+        provider: z.enum(['endpoint', 'custom']),
+        name: z.string().optional(),
+        url: z.string().optional(),
+        model: z.string().optional(),
+        api_key_secret: z.string().nullable().optional().describe('Null: none, or one that you may not use'),
+        candidates: z.int(),
+      })
+      .nullable()
+      .describe('What orders the results of searches anew; null: nothing'),
     language: z.enum(languages).describe('The language of its texts, for searches by words'),
     generation: z
       .int()
@@ -65,11 +77,12 @@ export function renderKnowledgeBase(
   lastRun: LastRun | null = null,
   figures: { documents: Record<DocumentState, number>; chunks: number } | null = null,
 ): z.output<typeof knowledgeBaseReply> {
-  const { tenantId: _, chunker, embedder, ...shown } = kb;
+  const { tenantId: _, chunker, embedder, reranker, ...shown } = kb;
   return {
     ...toSnakeCase(shown),
     chunker: toSnakeCase(chunker),
     embedder: toSnakeCase(shownTo(sees, embedder)),
+    reranker: reranker === null ? null : toSnakeCase(rerankerShownTo(sees, reranker)),
     status: statusOf(lastRun),
     job_id: lastRun?.jobId ?? null,
     ...figures,
@@ -79,6 +92,11 @@ export function renderKnowledgeBase(
 function shownTo(sees: SeesName, embedder: EmbedderSettings): EmbedderSettings {
   if (embedder.provider !== 'openai' || embedder.apiKeySecret === null) return embedder;
   return sees(embedder.apiKeySecret) ? embedder : { ...embedder, apiKeySecret: null };
+}
+
+function rerankerShownTo(sees: SeesName, reranker: RerankerSettings): RerankerSettings {
+  if (reranker.provider !== 'endpoint' || reranker.apiKeySecret === null) return reranker;
+  return sees(reranker.apiKeySecret) ? reranker : { ...reranker, apiKeySecret: null };
 }
 
 export const knowledgeSourceReply = z
@@ -213,12 +231,32 @@ const foundPlace = z.object({
   heading_path: z.array(z.string()),
   start: z.int(),
   end: z.int(),
+  page: z.int().optional().describe('The page or slide that it begins on; absent if the document has none'),
 });
+
+const textRange = z.object({ start: z.int(), end: z.int() });
 
 const found = foundPlace.extend({
   document: foundPlace.shape.document.extend({ metadata: metadataReply }),
   text: z.string(),
   score: z.number(),
+  pages: z.array(z.int()).optional().describe('All pages or slides that it is on'),
+  link: z
+    .string()
+    .describe(
+      'Where a person reads it: the place on the web, or a path of this server that shows the document',
+    ),
+  highlights: z
+    .array(textRange)
+    .optional()
+    .describe('Where the words of the query are in `text`, in any of their forms'),
+  best_sentence: textRange
+    .optional()
+    .describe('The part of `text` that is nearest in meaning; only if the request has `sentences`'),
+  passages: z
+    .array(textRange.extend({ score: z.number() }))
+    .optional()
+    .describe('The neighbouring passages that it was made of, at most four; absent if it is one'),
   also_in: z
     .array(foundPlace)
     .optional()
@@ -248,10 +286,14 @@ const found = foundPlace.extend({
 export const searchReply = z
   .object({
     results: z.array(found),
+    reranked: z
+      .boolean()
+      .optional()
+      .describe('Whether the reranker has ordered the results; absent if there is none, or it was not asked'),
     notes: z
       .array(z.string())
       .optional()
-      .describe('What to know of the results: fields that no document has'),
+      .describe('What to know of the results: fields that no document has, or that the reranker failed'),
   })
   .meta({ id: 'KnowledgeResults' });
 

@@ -15,7 +15,8 @@ export interface SecretRecord {
 }
 
 /** What a secret is used by: `processor:http`, `embedder:openai`, `adapter:s3`, `connector:airbyte`. */
-export type SecretUse = `${'processor' | 'embedder' | 'adapter' | 'connector'}:${string}`;
+export type SecretUse =
+  `${'processor' | 'embedder' | 'reranker' | 'source' | 'adapter' | 'connector'}:${string}`;
 
 /** Work that wants a secret. It acts with the role of whoever created it. */
 export interface SecretUser {

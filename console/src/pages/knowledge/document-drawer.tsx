@@ -112,7 +112,11 @@ function PassageText(props: { passage: KnowledgePassage; query: string; isFound:
   }, [isFound]);
   return (
     <article className="kb-passage" data-found={isFound || undefined} ref={place}>
-      <span className="dim small">{passage.heading_path.join(' › ')}</span>
+      <span className="dim small">
+        {[passage.page === undefined ? null : `Page ${passage.page}`, ...passage.heading_path]
+          .filter((part) => part !== null)
+          .join(' › ')}
+      </span>
       <p className="kb-text">
         <Marked text={passage.text} query={isFound ? query : ''} />
       </p>

@@ -10,10 +10,24 @@ const filesPerRequest = 50;
 /** Files are sent as soon as they are dropped; a file of a known name replaces the earlier one. */
 export function DropFiles({ kbId }: { kbId: string }) {
   const [isOver, setOver] = useState(false);
+  const [waiting, setWaiting] = useState(0);
   const send = useAction({
     run: (files: readonly File[]) => sendFiles(kbId, files),
-    done: (sent) => `Added ${plural(sent, 'file')}. The next run indexes them.`,
+    done: (sent) => {
+      setWaiting((before) => before + sent);
+      return `Added ${plural(sent, 'file')}. The next run indexes them.`;
+    },
     touches: ['knowledge'],
+  });
+  const start = useAction({
+    run: async () => {
+      await api.post('/api/ingestion/jobs/{id}/start', { path: { id: kbId } });
+    },
+    done: () => {
+      setWaiting(0);
+      return 'The run has started.';
+    },
+    touches: ['knowledge', 'jobs'],
   });
   const drop = (event: DragEvent) => {
     event.preventDefault();
@@ -32,7 +46,7 @@ export function DropFiles({ kbId }: { kbId: string }) {
       onDragLeave={() => setOver(false)}
       onDrop={drop}
     >
-      <p>Drop Markdown, text, HTML, PDF, DOCX, VTT or SRT files here.</p>
+      <p>Drop documents here: Markdown, text, HTML, PDF, Office, e-mail, or a ZIP of them.</p>
       <FileButton multiple onChange={(files) => (files.length > 0 ? send.run(files) : undefined)}>
         {(props) => (
           <Button {...props} variant="default" loading={send.isRunning}>
@@ -40,6 +54,14 @@ export function DropFiles({ kbId }: { kbId: string }) {
           </Button>
         )}
       </FileButton>
+      {waiting === 0 ? null : (
+        <p className="row" role="status">
+          {plural(waiting, 'file')} {waiting === 1 ? 'waits' : 'wait'} for a run.
+          <Button size="compact-sm" onClick={() => start.run()} loading={start.isRunning}>
+            Run now
+          </Button>
+        </p>
+      )}
     </div>
   );
 }

@@ -6,8 +6,9 @@ import type { KnowledgeBase, KnowledgeResults } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { plural } from '../../parts/number.ts';
 import { Problem } from '../../parts/problem.tsx';
-import { Marked } from './marked.tsx';
+import { CitedText } from './cited-text.tsx';
 import { type KnowledgeBaseSearch, knowledgeBaseSearch } from './search.ts';
+import { WhyMatched } from './why-matched.tsx';
 
 const modes = [
   { value: 'hybrid', label: 'Meaning and words' },
@@ -73,7 +74,7 @@ function Results({ kbId, query, mode }: { kbId: string; query: string; mode: Kno
     queryFn: ({ signal }) =>
       api.post('/api/knowledge/{kb_id}/search', {
         path: { kb_id: kbId },
-        body: { query, mode, limit: 10 },
+        body: { query, mode, limit: 10, explain: true, sentences: mode !== 'text' },
         signal,
       }),
     placeholderData: keepPreviousData,
@@ -83,19 +84,25 @@ function Results({ kbId, query, mode }: { kbId: string; query: string; mode: Kno
   if (data.results.length === 0) return <p>No passage matches “{query}”.</p>;
   return (
     <section aria-label="Passages found">
+      {data.notes?.map((note) => (
+        <p key={note} className="small" role="status">
+          {note}
+        </p>
+      ))}
       <p className="dim small">{plural(data.results.length, 'passage')}, best first</p>
       <ol className="kb-results">
         {data.results.map((result) => (
-          <Result key={`${result.document.document_id}-${result.start}`} result={result} query={query} />
+          <Result key={`${result.document.document_id}-${result.start}`} result={result} />
         ))}
       </ol>
     </section>
   );
 }
 
-function Result({ result, query }: { result: KnowledgeResults['results'][number]; query: string }) {
+function Result({ result }: { result: KnowledgeResults['results'][number] }) {
   const [, change] = useListState(knowledgeBaseSearch);
-  const { document, heading_path, score, text } = result;
+  const { document, heading_path, score, link, passages } = result;
+  const at = passages?.toSorted((one, other) => other.score - one.score)[0]?.start ?? result.start;
   return (
     <li className="kb-result">
       <header>
@@ -110,15 +117,21 @@ function Result({ result, query }: { result: KnowledgeResults['results'][number]
           <Button
             variant="subtle"
             size="compact-xs"
-            onClick={() => change({ document: document.document_id, at: String(result.start) })}
+            onClick={() => change({ document: document.document_id, at: String(at) })}
           >
             Show in place
           </Button>
+          {link.startsWith('http') ? (
+            <a href={link} target="_blank" rel="noreferrer" className="small">
+              Open the original
+            </a>
+          ) : null}
         </span>
       </header>
       <p className="kb-text">
-        <Marked text={text} query={query} />
+        <CitedText found={result} />
       </p>
+      <WhyMatched found={result} />
       {result.also_in === undefined ? null : (
         <p className="dim small">Also in {result.also_in.map((place) => place.document.title).join(', ')}</p>
       )}

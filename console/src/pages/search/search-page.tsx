@@ -8,7 +8,8 @@ import { plural } from '../../parts/number.ts';
 import { Page } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { To } from '../../parts/to.tsx';
-import { Marked } from '../knowledge/marked.tsx';
+import { CitedText } from '../knowledge/cited-text.tsx';
+import { WhyMatched } from '../knowledge/why-matched.tsx';
 import { Facets } from './facets.tsx';
 import { searchEverywhere } from './search.ts';
 import './search.css';
@@ -105,7 +106,8 @@ function bestFirst(count: number): string {
 }
 
 function Result({ result, query }: { result: KnowledgeResultsOfAll['results'][number]; query: string }) {
-  const { base, document, heading_path, score, text, start } = result;
+  const { base, document, heading_path, score, passages } = result;
+  const start = passages?.toSorted((one, other) => other.score - one.score)[0]?.start ?? result.start;
   const place = new URLSearchParams({ q: query, document: document.document_id, at: String(start) });
   return (
     <li className="search-result">
@@ -119,8 +121,9 @@ function Result({ result, query }: { result: KnowledgeResultsOfAll['results'][nu
         </span>
       </header>
       <p className="search-text">
-        <Marked text={text} query={query} />
+        <CitedText found={result} />
       </p>
+      <WhyMatched found={result} />
       <p className="dim small">{base.name}</p>
     </li>
   );

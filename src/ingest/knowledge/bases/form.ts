@@ -7,6 +7,7 @@ import type { TenantView } from '../../../lib/postgres/db.ts';
 import type { ChunkContext, ChunkerSettings } from '../chunkers/chunker.ts';
 import type { EmbedderSettings } from '../embedders/embedder.ts';
 import { localModelNames } from '../embedders/local-models.ts';
+import { candidateBounds, type RerankerSettings } from '../rerankers/reranker.ts';
 import { sourceForm } from '../sources/source-form.ts';
 import { webAddress } from '../sources/web-address.ts';
 import { type KbKey, languages } from '../types.ts';
@@ -94,12 +95,33 @@ const embedder = z
   ])
   .describe('What turns texts into vectors; default: the built-in embedder');
 
+const candidates = z
+  .int()
+  .min(1)
+  .max(candidateBounds.most)
+  .default(candidateBounds.usual)
+  .describe('How many of the best passages it orders anew');
+
+const reranker = z
+  .discriminatedUnion('provider', [
+    z.strictObject({
+      provider: z.literal('endpoint'),
+      url: webAddress(2_000).describe('The whole address, such as https://api.cohere.com/v2/rerank'),
+      model: storedText(200).min(1),
+      api_key_secret: storedText(200).min(1).nullish().describe('Name of a stored secret'),
+      candidates,
+    }),
+    z.strictObject({ provider: z.literal('custom'), name: storedText(100).min(1), candidates }),
+  ])
+  .describe('What orders the results of searches anew; null or absent: nothing');
+
 export const knowledgeFormParts = { id };
 
 export const changeFields = {
   name: name.optional(),
   chunker: chunker.optional(),
   embedder: embedder.optional(),
+  reranker: reranker.nullish(),
   language: z
     .enum(languages)
     .optional()
@@ -133,6 +155,12 @@ export function embedderOf(form: z.output<typeof embedder>): EmbedderSettings {
     apiKeySecret: form.api_key_secret ?? null,
     pricePerMillionTokens: form.price_per_million_tokens ?? 0,
   };
+}
+
+export function rerankerOf(form: z.output<typeof reranker> | null): RerankerSettings | null {
+  if (form === null || form.provider === 'custom') return form;
+  const { url, model, api_key_secret: apiKeySecret = null, candidates: some } = form;
+  return { provider: 'endpoint', url, model, apiKeySecret, candidates: some };
 }
 
 export function chunkerOf(

@@ -21,8 +21,16 @@ export interface Chunk {
   start: number;
   end: number;
   tokens: number;
+  /** The first and last page that it is on; absent: the document has no pages. */
+  pages?: PageRange;
   /** Title and headings to embed and index it with; absent: none. */
   context?: string;
+}
+
+/** Pages count from 1. */
+export interface PageRange {
+  from: number;
+  to: number;
 }
 
 /** Deterministic: the same text always gives the same chunks. A small edit moves the borders of one or two chunks. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../../kernel/http/replies.ts';
 import type { RouteModule } from '../../../kernel/http/route.ts';
 import { kbKeyOf, kbParams } from '../bases/form.ts';
+import { shownPages } from '../search/shown-pages.ts';
 import { getDocument } from './documents.ts';
 import { findOrdinalAt, listPassages, type Passage } from './passage-store.ts';
 
@@ -15,6 +16,8 @@ const passageReply = z
     heading_path: z.array(z.string()),
     start: z.int(),
     end: z.int(),
+    page: z.int().optional().describe('The page or slide that it begins on'),
+    pages: z.array(z.int()).optional().describe('All pages that it is on; absent if the document has none'),
   })
   .meta({ id: 'KnowledgePassage' });
 
@@ -55,6 +58,7 @@ export const passageRoutes: RouteModule = (app, { db, cursors }) => {
   });
 };
 
-function render({ ordinal, text, headingPath, startAt, endAt }: Passage) {
-  return { ordinal, text, heading_path: headingPath, start: startAt, end: endAt };
+function render({ ordinal, text, headingPath, startAt, endAt, pageFrom, pageTo }: Passage) {
+  const pages = shownPages(pageFrom, pageTo);
+  return { ordinal, text, heading_path: headingPath, start: startAt, end: endAt, ...pages };
 }

@@ -8,6 +8,8 @@ export interface Passage {
   headingPath: string[];
   startAt: number;
   endAt: number;
+  pageFrom: number | null;
+  pageTo: number | null;
 }
 
 /** The chunks of a document's current revision, in order. */
@@ -16,7 +18,8 @@ export function listPassages(
   { tenantId, kbId, documentId, fromOrdinal, limit }: DocumentKey & { fromOrdinal: number; limit: number },
 ): Promise<Passage[]> {
   return tx.rows<Passage>(sql`
-    select l.ordinal, c.text, l.heading_path as "headingPath", l.start_at as "startAt", l.end_at as "endAt"
+    select l.ordinal, c.text, l.heading_path as "headingPath", l.start_at as "startAt", l.end_at as "endAt",
+           l.page_from as "pageFrom", l.page_to as "pageTo"
       from knowledge_documents d
       join knowledge_links l
         on l.tenant_id = d.tenant_id

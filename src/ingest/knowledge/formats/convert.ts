@@ -14,7 +14,7 @@ export interface ConvertInput {
 export async function convertDocument(input: ConvertInput, options: ConvertOptions): Promise<ReadResult> {
   const fallback = titleOfName(input.name);
   try {
-    const { title, text, notes, metadata = {} } = await readKind(input, options);
+    const { title, text, notes, metadata = {}, pageStarts } = await readKind(input, options);
     const safe = storableText(text, notes);
     if (safe.length > options.limits.maxTextUnits) {
       throw documentErrors.raise.document_too_large(
@@ -31,6 +31,8 @@ export async function convertDocument(input: ConvertInput, options: ConvertOptio
       mediaType,
       notes,
       metadata: { format: input.kind, ...metadata },
+      // Something was taken out of the text: its positions are no longer those of the reader.
+      ...(pageStarts === undefined || safe.length !== text.length ? {} : { pageStarts }),
     };
   } catch (error) {
     return unreadable(error, fallback);

@@ -19,6 +19,11 @@ export class MarkdownWriter {
     return this.#units === 0;
   }
 
+  /** Where the next block starts, at the earliest: a page that begins here. */
+  get position(): number {
+    return this.#units;
+  }
+
   heading(level: number, text: string): void {
     const line = oneLine(text);
     if (line !== '') this.#block(`${'#'.repeat(Math.min(Math.max(level, 1), 6))} ${line}`);

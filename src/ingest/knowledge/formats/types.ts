@@ -35,6 +35,8 @@ export interface DocumentText {
   notes: string[];
   /** What the document says of itself, as it says it. */
   metadata: Record<string, unknown>;
+  /** Where each of its pages or slides starts in the text, in UTF-16 units; absent: it has none. */
+  pageStarts?: number[];
 }
 
 /** Nothing to index; not an error. */
@@ -92,6 +94,8 @@ export interface Converted {
   notes: string[];
   /** What the document says of itself: front matter, properties. */
   metadata?: Record<string, unknown>;
+  /** Where each of its pages or slides starts in the text. */
+  pageStarts?: number[];
 }
 
 export interface ConvertOptions {

@@ -1,6 +1,7 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Sql, sql } from '../../../lib/postgres/sql.ts';
 import { toSnakeCase } from '../../../lib/snake-case.ts';
+import type { PageRange } from '../chunkers/chunker.ts';
 import type { GenerationKey, KbKey } from '../types.ts';
 
 export interface StoredChunk {
@@ -70,6 +71,7 @@ export interface NewLink {
   headingPath: readonly string[];
   start: number;
   end: number;
+  pages?: PageRange;
 }
 
 export async function insertLinks(
@@ -77,17 +79,29 @@ export async function insertLinks(
   { tenantId, kbId, jobId }: KbKey & { jobId: string },
   links: readonly NewLink[],
 ): Promise<void> {
-  const records = links.map(({ documentId, revision, ordinal, chunkId, headingPath, start, end }) =>
-    toSnakeCase({ documentId, revision, ordinal, chunkId, headingPath, startAt: start, endAt: end }),
+  const records = links.map(({ documentId, revision, ordinal, chunkId, headingPath, start, end, pages }) =>
+    toSnakeCase({
+      documentId,
+      revision,
+      ordinal,
+      chunkId,
+      headingPath,
+      startAt: start,
+      endAt: end,
+      pageFrom: pages?.from ?? null,
+      pageTo: pages?.to ?? null,
+    }),
   );
   await tx.run(sql`
     insert into knowledge_links (
-      tenant_id, kb_id, document_id, revision, ordinal, chunk_id, heading_path, start_at, end_at, job_id)
+      tenant_id, kb_id, document_id, revision, ordinal, chunk_id, heading_path, start_at, end_at, page_from,
+      page_to, job_id)
     select ${tenantId}, ${kbId}, l.document_id, l.revision, l.ordinal, l.chunk_id,
-           array(select jsonb_array_elements_text(l.heading_path)), l.start_at, l.end_at, ${jobId}
+           array(select jsonb_array_elements_text(l.heading_path)), l.start_at, l.end_at,
+           l.page_from, l.page_to, ${jobId}
       from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as l (
              document_id uuid, revision bigint, ordinal integer, chunk_id bigint, heading_path jsonb,
-             start_at integer, end_at integer)`);
+             start_at integer, end_at integer, page_from integer, page_to integer)`);
 }
 
 export interface RevisionKey {

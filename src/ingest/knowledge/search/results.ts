@@ -2,8 +2,12 @@ import type { Tx } from '../../../lib/postgres/db.ts';
 import type { Metadata } from '../labels/types.ts';
 import type { GenerationKey } from '../types.ts';
 import { type Ranked, wordScore } from './fusion.ts';
+import { rangesOf, type TextRange } from './highlights.ts';
+import { joinNeighbours, type Passage, type ScoredChunk } from './neighbours.ts';
+import { linkOf } from './passage-link.ts';
 import { parseQuestion } from './question.ts';
-import { type FoundChunk, type FoundPlace, listFoundChunks, listWordMatches } from './store.ts';
+import { shownPages } from './shown-pages.ts';
+import { type FoundPlace, listFoundChunks, listMatchedWords, listWordMatches } from './store.ts';
 
 /** A result as the API returns it. */
 export interface SearchResult {
@@ -15,6 +19,17 @@ export interface SearchResult {
   /** Position in the text of the document; the end is exclusive. */
   start: number;
   end: number;
+  /** The page or slide that it begins on, and all that it is on; absent if the document has none. */
+  page?: number;
+  pages?: number[];
+  /** Where a person reads it: an address, or a path of this server. */
+  link: string;
+  /** The words of the question, in the text of this result. */
+  highlights?: TextRange[];
+  /** The part of the text that is nearest in meaning. */
+  best_sentence?: TextRange;
+  /** What it was put together from; absent if it is one chunk. */
+  passages?: { start: number; end: number; score: number }[];
   /** Other places with the same text; absent if there are none. */
   also_in?: FoundPlace[];
   explanation?: Explanation;
@@ -37,51 +52,88 @@ export interface Explanation {
 }
 
 export interface Described {
-  candidates: readonly Ranked[];
-  search: {
-    query: string;
-    mode: string;
-    limit: number;
-    explain: boolean;
-    filter: { path: string } | null;
-    /** The explanation leaves out how many passages have a word. */
-    hidesCounts: boolean;
-  };
+  query: string;
+  mode: string;
+  limit: number;
+  explain: boolean;
+  /** Neighbouring chunks become one result. */
+  merge: boolean;
+  highlight: boolean;
+  filter: { path: string } | null;
+  /** The explanation leaves out how many passages have a word. */
+  hidesCounts: boolean;
 }
 
-/** In rounds: nearly always the first round has enough chunks of current documents. */
+/** Chunks of current documents, best first, in rounds: nearly always the first round has enough. */
+export async function collect(
+  tx: Tx,
+  space: GenerationKey,
+  { candidates, search, atLeast = 0 }: { candidates: readonly Ranked[]; search: Described; atLeast?: number },
+): Promise<ScoredChunk[]> {
+  const filter = search.filter?.path ?? null;
+  const scores = new Map(candidates.map(({ chunkId, score }) => [chunkId, score]));
+  const ids = [...scores.keys()];
+  // A neighbour that is a little less good joins its passage, although others come between.
+  const round = Math.max(search.merge ? 2 * search.limit : search.limit, atLeast);
+  const found: ScoredChunk[] = [];
+  for (let from = 0; from < ids.length; from += round) {
+    const chunks = await listFoundChunks(tx, space, { chunkIds: ids.slice(from, from + round), filter });
+    found.push(...chunks.map((chunk) => ({ ...chunk, score: scores.get(chunk.chunkId) ?? 0 })));
+    const results = joinNeighbours(found, { merges: search.merge }).length;
+    if (results >= search.limit && found.length >= atLeast) break;
+  }
+  return found;
+}
+
+/** The results that these chunks make, best first. */
 export async function describe(
   tx: Tx,
   space: GenerationKey,
-  { candidates, search }: Described,
+  {
+    chunks,
+    candidates,
+    search,
+  }: { chunks: readonly ScoredChunk[]; candidates: readonly Ranked[]; search: Described },
 ): Promise<SearchResult[]> {
-  const { limit } = search;
-  const filter = search.filter?.path ?? null;
+  const passages = joinNeighbours(chunks, { merges: search.merge }).slice(0, search.limit);
   const ranked = new Map(candidates.map((candidate) => [candidate.chunkId, candidate]));
-  const ids = [...ranked.keys()];
-  const found: FoundChunk[] = [];
-  for (let from = 0; from < ids.length && found.length < limit; from += limit) {
-    found.push(...(await listFoundChunks(tx, space, { chunkIds: ids.slice(from, from + limit), filter })));
-  }
-  const shown = found.slice(0, limit);
-  const explanations = search.explain
-    ? await explain(tx, space, { ranked, search, chunkIds: shown.map(({ chunkId }) => chunkId) })
-    : null;
-  return shown.map((chunk) => ({
-    text: chunk.text,
-    score: ranked.get(chunk.chunkId)?.score ?? 0,
-    document: {
-      document_id: chunk.documentId,
-      uri: chunk.uri,
-      title: chunk.title,
-      metadata: chunk.metadata,
-    },
-    heading_path: chunk.headingPath,
-    start: chunk.startAt,
-    end: chunk.endAt,
-    ...(chunk.alsoIn.length > 0 ? { also_in: chunk.alsoIn } : {}),
-    ...(explanations ? { explanation: explanations.get(chunk.chunkId) } : {}),
+  const chunkIds = passages.map(({ best }) => best.chunkId);
+  const explanations = search.explain ? await explain(tx, space, { ranked, search, chunkIds }) : null;
+  const { words } = parseQuestion(search.query);
+  const texts = passages.map(({ text }) => text);
+  const matched = search.highlight ? await listMatchedWords(tx, space, { words, texts }) : null;
+  return passages.map((passage, index) => ({
+    ...shown(passage, space.kbId),
+    ...(matched ? { highlights: rangesOf(passage.text, matched[index] ?? []) } : {}),
+    ...(explanations ? { explanation: explanations.get(passage.best.chunkId) } : {}),
   }));
+}
+
+function shown({ best, chunks, text }: Passage, kbId: string): SearchResult {
+  const [first, last] = [chunks[0] ?? best, chunks.at(-1) ?? best];
+  const { documentId, uri, title, metadata, mediaType } = best;
+  const start = first.startAt;
+  const parts = chunks.map(({ startAt, endAt, score }) => ({ start: startAt, end: endAt, score }));
+  return {
+    text,
+    score: best.score,
+    document: { document_id: documentId, uri, title, metadata },
+    heading_path: first.headingPath,
+    start,
+    end: last.endAt,
+    ...shownPages(first.pageFrom, last.pageTo),
+    link: linkOf({
+      kbId,
+      documentId,
+      uri,
+      mediaType,
+      text: best.text,
+      start: best.startAt,
+      page: best.pageFrom,
+    }),
+    ...(chunks.length > 1 ? { passages: parts } : {}),
+    ...(best.alsoIn.length > 0 ? { also_in: best.alsoIn } : {}),
+  };
 }
 
 async function explain(
@@ -91,7 +143,7 @@ async function explain(
     ranked,
     search,
     chunkIds,
-  }: { ranked: ReadonlyMap<number, Ranked>; search: Described['search']; chunkIds: readonly number[] },
+  }: { ranked: ReadonlyMap<number, Ranked>; search: Described; chunkIds: readonly number[] },
 ): Promise<Map<number, Explanation>> {
   const question = parseQuestion(search.query);
   const matches = search.hidesCounts ? [] : await listWordMatches(tx, space, { question, chunkIds });

@@ -10,6 +10,15 @@ import { searchAllReply, searchReply } from '../views.ts';
 import { type SearchDeps, searchKnowledge, searchModes } from './search.ts';
 import { searchAll } from './search-all.ts';
 
+const citationFields = {
+  merge: z.boolean().default(true).describe('Makes one result of neighbouring passages of a document'),
+  sentences: z
+    .boolean()
+    .default(false)
+    .describe('Adds to each result its sentence that is nearest in meaning; asks the embedder once more'),
+  rerank: z.boolean().default(true).describe('False: does not ask the reranker of the knowledge base'),
+};
+
 export function searchRoutes(deps: SearchDeps): RouteModule {
   return (app) => {
     installSearchAll(app, deps);
@@ -27,11 +36,17 @@ export function searchRoutes(deps: SearchDeps): RouteModule {
           mode: z.enum(searchModes).default('hybrid'),
           filter: filterForm.optional(),
           explain: z.boolean().default(false).describe('Adds to each result how its score came about'),
+          ...citationFields,
         }),
         response: { 200: searchReply, ...problems(404, 413, 415, 422) },
       },
       handler: (request, reply) =>
-        searchKnowledge(deps, { ...kbKeyOf(request), ...request.body, signal: clientSignal(reply) }),
+        searchKnowledge(deps, {
+          ...kbKeyOf(request),
+          ...request.body,
+          highlight: true,
+          signal: clientSignal(reply),
+        }),
     });
   };
 }
@@ -54,6 +69,7 @@ function installSearchAll(app: RouteApp, deps: SearchDeps): void {
         mode: z.enum(searchModes).default('hybrid'),
         filter: filterForm.optional(),
         facets: facetFields.describe('Fields of the metadata to count, beside base and format'),
+        ...citationFields,
       }),
       response: { 200: searchAllReply, ...problems(404, 413, 415, 422) },
     },

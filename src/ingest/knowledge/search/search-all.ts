@@ -17,6 +17,9 @@ export interface SearchAllRequest extends TenantView {
   filter?: unknown;
   /** Fields of the metadata to count, beside base and format. */
   facets: readonly string[];
+  merge?: boolean;
+  sentences?: boolean;
+  rerank?: boolean;
   signal: AbortSignal;
 }
 
@@ -45,7 +48,7 @@ export async function searchAll(deps: SearchDeps, request: SearchAllRequest): Pr
     const some = bases.slice(from, from + basesAtOnce);
     found.push(...(await Promise.all(some.map((base) => searchBase(deps, base, { request, notes })))));
   }
-  const isComparable = request.mode !== 'text' && new Set(bases.map(embedderOf)).size <= 1;
+  const isComparable = request.mode !== 'text' && new Set(bases.map(scaleOf)).size <= 1;
   const all = isComparable ? byScore(found.flat()) : byTurns(found);
   return {
     results: all.slice(0, request.limit),
@@ -77,19 +80,24 @@ async function searchBase(
   { kbId, name }: KnowledgeBase,
   { request, notes }: { request: SearchAllRequest; notes: string[] },
 ): Promise<FoundInBase[]> {
-  const { tenantId, groups, query, mode, filter, signal } = request;
+  const { tenantId, groups, query, mode, filter, merge, sentences, rerank, signal } = request;
   const limit = foundPerBase;
   try {
-    const { results } = await searchKnowledge(deps, {
+    const { results, notes: own = [] } = await searchKnowledge(deps, {
       tenantId,
       groups,
       kbId,
       query,
       mode,
       limit,
+      merge,
+      sentences,
+      rerank,
+      highlight: true,
       signal,
       ...(filter === undefined ? {} : { filter }),
     });
+    notes.push(...own.map((note) => `${name}: ${note}`));
     return results.map((result) => ({ ...result, base: { kb_id: kbId, name } }));
   } catch (error) {
     const isOurs = isSluiceError(error) && error.code !== 'search_query_refused' && !signal.aborted;
@@ -99,11 +107,12 @@ async function searchBase(
   }
 }
 
-function embedderOf({ embedder }: KnowledgeBase): string {
-  return JSON.stringify(embedder);
+/** What makes the scores. */
+function scaleOf({ embedder, reranker }: KnowledgeBase): string {
+  return JSON.stringify([embedder, reranker]);
 }
 
-/** Scores of one embedder mean the same in all knowledge bases. */
+/** Scores of one embedder and reranker mean the same in all knowledge bases. */
 function byScore(found: readonly FoundInBase[]): FoundInBase[] {
   return found.toSorted((one, other) => other.score - one.score);
 }

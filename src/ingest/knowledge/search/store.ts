@@ -12,6 +12,8 @@ export interface ServingIndex {
   embedder: unknown;
   /** Whether the words of all its passages are counted. */
   isCounted: boolean;
+  /** What orders its results anew; null: nothing. */
+  reranker: unknown;
 }
 
 export interface TextMatch {
@@ -32,6 +34,11 @@ export interface FoundChunk {
   headingPath: string[];
   startAt: number;
   endAt: number;
+  /** Its place among the chunks of the document. */
+  ordinal: number;
+  pageFrom: number | null;
+  pageTo: number | null;
+  mediaType: string | null;
   /** Other places with the same text, at most 20. */
   alsoIn: FoundPlace[];
 }
@@ -42,11 +49,12 @@ export interface FoundPlace {
   heading_path: string[];
   start: number;
   end: number;
+  page?: number;
 }
 
 export function findServingIndex(tx: Tx, { tenantId, kbId }: KbKey): Promise<ServingIndex | null> {
   return tx.find<ServingIndex>(sql`
-    select g.generation, g.dimensions, g.embedder, g.counted_to is null as "isCounted"
+    select g.generation, g.dimensions, g.embedder, g.counted_to is null as "isCounted", k.reranker
       from knowledge_bases k
       left join knowledge_generations g
         on g.tenant_id = k.tenant_id
@@ -120,7 +128,8 @@ export function listFoundChunks(
 ): Promise<FoundChunk[]> {
   return tx.rows<FoundChunk>(sql`
     select w.chunk_id as "chunkId", c.text, f.document_id as "documentId", f.uri, f.title, f.metadata,
-           f.heading_path as "headingPath", f.start_at as "startAt", f.end_at as "endAt", o.places as "alsoIn"
+           f.heading_path as "headingPath", f.start_at as "startAt", f.end_at as "endAt", f.ordinal,
+           f.page_from as "pageFrom", f.page_to as "pageTo", f.media_type as "mediaType", o.places as "alsoIn"
       from unnest(${chunkIds}::bigint[]) with ordinality as w (chunk_id, place)
      cross join lateral (
            select e.text
@@ -131,7 +140,8 @@ export function listFoundChunks(
               and e.chunk_id = w.chunk_id
             limit 1) c
      cross join lateral (
-           select d.document_id, d.uri, d.title, d.metadata, l.heading_path, l.start_at, l.end_at
+           select d.document_id, d.uri, d.title, d.metadata, d.media_type, l.heading_path, l.start_at, l.end_at,
+                  l.ordinal, l.page_from, l.page_to
              from knowledge_links l
              join knowledge_documents d
                on d.tenant_id = l.tenant_id
@@ -150,8 +160,10 @@ export function listFoundChunks(
            select coalesce(jsonb_agg(jsonb_build_object(
                     'document', jsonb_build_object('document_id', p.document_id, 'uri', p.uri, 'title', p.title),
                     'heading_path', p.heading_path, 'start', p.start_at, 'end', p.end_at)
+                    || case when p.page_from is null then '{}' else jsonb_build_object('page', p.page_from) end
                     order by p.created_at, p.document_id, p.ordinal), '[]') as places
-             from (select d.document_id, d.uri, d.title, d.created_at, l.heading_path, l.start_at, l.end_at, l.ordinal
+             from (select d.document_id, d.uri, d.title, d.created_at, l.heading_path, l.start_at, l.end_at, l.ordinal,
+                          l.page_from
                      from knowledge_links l
                      join knowledge_documents d
                        on d.tenant_id = l.tenant_id
@@ -168,4 +180,17 @@ export function listFoundChunks(
                    offset 1
                     limit 20) p) o
      order by w.place`);
+}
+
+/** The words of each text that the question also has, as the text writes them. */
+export async function listMatchedWords(
+  tx: Tx,
+  { tenantId, kbId, generation }: GenerationKey,
+  { words, texts }: { words: string; texts: readonly string[] },
+): Promise<string[][]> {
+  const rows = await tx.rows<{ place: number; words: string[] }>(sql`
+    select m.place, m.words
+      from matched_words(${tenantId}, ${kbId}, ${generation}, ${words}, ${texts}::text[]) m`);
+  const byPlace = new Map(rows.map((row) => [row.place, row.words]));
+  return texts.map((_, index) => byPlace.get(index + 1) ?? []);
 }

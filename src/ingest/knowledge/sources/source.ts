@@ -50,6 +50,8 @@ export type LoadedDocument =
       mediaType: string;
       /** What was left out or repaired, in sentences. */
       notes?: readonly string[];
+      /** Where each of its pages starts in the text; absent: it has none. */
+      pageStarts?: readonly number[];
       /** What the document says of itself. */
       metadata?: Readonly<Record<string, unknown>>;
       etag?: string | null;
@@ -96,7 +98,10 @@ export function loadedDocument(
   { uri, title = result.title, ...found }: { uri: string } & Partial<Found>,
 ): LoadedDocument {
   if (result.kind !== 'text') return { ...result, uri, title };
-  return { ...result, uri, title, contentHash: sha256Of(result.text), ...found };
+  // The same words on other pages are cited differently.
+  const pages = result.pageStarts?.join(' ') ?? '';
+  const contentHash = sha256Of(pages === '' ? result.text : `${result.text}\0${pages}`);
+  return { ...result, uri, title, contentHash, ...found };
 }
 
 export function sha256Of(text: string): string {

@@ -15,12 +15,14 @@ export async function readPptx(bytes: Buffer, options: ConvertOptions): Promise<
         return number === undefined ? [] : [{ name, number: Number(number) }];
       })
       .toSorted((one, other) => one.number - other.number);
+    const pageStarts: number[] = [];
     for (const { name, number } of slides) {
+      while (pageStarts.length < number) pageStarts.push(writer.position);
       await parts.read(name, new SlideText(writer, { isNotes: false }));
       const notes = await findNotes(parts, number);
       if (notes !== null) await parts.read(notes, new SlideText(writer, { isNotes: true }));
     }
-    return { ...(await readCore(parts)), text: writer.toString(), notes: [] };
+    return { ...(await readCore(parts)), text: writer.toString(), notes: [], pageStarts };
   } finally {
     parts.close();
   }

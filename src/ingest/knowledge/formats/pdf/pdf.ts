@@ -66,8 +66,10 @@ async function readPages(
   const writer = new MarkdownWriter({ maxUnits: options.limits.maxTextUnits });
   const bodySize = new BodySize();
   const broken: number[] = [];
+  const pageStarts: number[] = [];
   for (let page = 1; page <= document.numPages; page += 1) {
     options.onProgress();
+    pageStarts.push(writer.position);
     const { guard, limits } = options;
     guard.restart(limits.maxInflatedBytes);
     const items = await readPage(document, page);
@@ -76,7 +78,8 @@ async function readPages(
     else writePage(items, { writer, bodySize });
     if (page % pagesPerCleaning === 0) await document.cleanup();
   }
-  return finish(document, { writer, broken, isScan: writer.isEmpty() && options.hasImages() });
+  const isScan = writer.isEmpty() && options.hasImages();
+  return { ...(await finish(document, { writer, broken, isScan })), pageStarts };
 }
 
 function unfoldsTooFar(what: string, maxBytes: number) {

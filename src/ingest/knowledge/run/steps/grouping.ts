@@ -3,6 +3,7 @@ import { newId } from '../../../../lib/ids.ts';
 import { storable } from '../../../../lib/well-formed.ts';
 import { contextOf } from '../../chunkers/context.ts';
 import { cutText } from '../../chunkers/cut-text.ts';
+import { pagesOf } from '../../chunkers/pages.ts';
 import type { KnownRow, OwnLabels } from '../../index/visit-store.ts';
 import { labelsOf } from '../../labels/source-labels.ts';
 import type { LoadedDocument } from '../../sources/source.ts';
@@ -127,9 +128,11 @@ class Grouping {
           yield* this.flush();
           part = this.#openPart(made);
         }
+        const pages = pagesOf(chunk, document.pageStarts ?? []);
+        const placed = pages === null ? chunk : { ...chunk, pages };
         part.chunks.push({
           ordinal,
-          chunk: hasContext ? { ...chunk, context: contextOf(chunk, made) } : chunk,
+          chunk: hasContext ? { ...placed, context: contextOf(chunk, made) } : placed,
         });
         this.#chunks += 1;
         this.#tokens += chunk.tokens;
