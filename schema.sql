@@ -1551,6 +1551,28 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.matched_words(p_tenant text, p_kb text, p_generation integer, p_question text, p_texts text[])
+ RETURNS TABLE(place bigint, words text[])
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+  select t.place, array_agg(distinct w.token)
+    from (select g.language::regconfig as language,
+                 tsvector_to_array(words_of(g.language::regconfig, p_question)) as lexemes
+            from knowledge_generations g
+           where g.tenant_id = p_tenant
+             and g.kb_id = p_kb
+             and g.generation = p_generation) q
+   cross join unnest(p_texts) with ordinality as t (text, place)
+   cross join lateral (
+         select distinct p.token
+           from ts_parse('default', separate_numbers(t.text)) p
+          where p.tokid <> 12) w
+   where tsvector_to_array(words_of(q.language, w.token)) && q.lexemes
+   group by t.place
+$function$;
+
 CREATE OR REPLACE FUNCTION public.matching_documents(p_tenant text, p_kb text, p_generation integer, p_filter jsonpath)
  RETURNS TABLE(document_id uuid, revision bigint)
  LANGUAGE plpgsql
@@ -3587,7 +3609,8 @@ create table public.knowledge_bases (
   created_at timestamp with time zone default clock_timestamp() not null,
   updated_at timestamp with time zone default clock_timestamp() not null,
   removed_at timestamp with time zone,
-  language text default 'english'::text not null
+  language text default 'english'::text not null,
+  reranker jsonb
 ) with (fillfactor=70);
 
 create table public.knowledge_documents (
@@ -3695,7 +3718,9 @@ create table public.knowledge_links (
   heading_path text[] default '{}'::text[] not null,
   start_at integer not null,
   end_at integer not null,
-  job_id uuid not null
+  job_id uuid not null,
+  page_from integer,
+  page_to integer
 ) with (autovacuum_vacuum_scale_factor=0.05);
 
 create table public.knowledge_sources (
@@ -6136,6 +6161,8 @@ grant execute on function public.length_of_words(tsvector) to public;
 grant execute on function public.limit_document_file() to public;
 
 grant execute on function public.lock_pure_items(text,uuid,integer) to public;
+
+grant execute on function public.matched_words(text,text,integer,text,text[]) to public;
 
 revoke execute on function public.matching_documents(text,text,integer,jsonpath) from public;
 grant execute on function public.matching_documents(text,text,integer,jsonpath) to sluice_tenant;

@@ -26,6 +26,7 @@ export type {
   ProcessorContext,
 } from './ingest/items/processing/processors/types.ts';
 export { defineEmbedder, type EmbedderDefinition } from './ingest/knowledge/embedders/define-embedder.ts';
+export { defineReranker, type RerankerDefinition } from './ingest/knowledge/rerankers/define-reranker.ts';
 export { definePipeline, defineTask } from './ingest/own/definitions/define.ts';
 export type { InputOf, OutputOf, Schema } from './ingest/own/definitions/schema.ts';
 export type {
@@ -44,4 +45,3 @@ export type {
   TaskContext,
   TaskDefinition,
 } from './ingest/own/types.ts';
-export { defineReranker, type RerankerDefinition } from './ingest/knowledge/rerankers/define-reranker.ts';

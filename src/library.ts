@@ -5,9 +5,9 @@ export {
   defineEmbedder,
   definePipeline,
   defineProcessor,
+  defineReranker,
   defineTask,
   type EffectsTx,
-  defineReranker,
   type EmbedderDefinition,
   type ErrorClass,
   type InputOf,
@@ -24,6 +24,7 @@ export {
   type PipelineDefinition,
   type ProcessorContext,
   type ProcessorDefinition,
+  type RerankerDefinition,
   type RetryRule,
   type RetryRules,
   type Schedule,
@@ -31,6 +32,5 @@ export {
   type StepContext,
   type TaskContext,
   type TaskDefinition,
-  type RerankerDefinition,
 } from './houses.ts';
 export type { OwnJobState as JobState } from './kernel/house/doors.ts';

@@ -1,8 +1,8 @@
 import { defineReranker } from 'sluice';
 
 /**
- * Questions for an amount want a passage with a number: no model at all, to show what a reranker gets and returns. Yours
- * would ask a cross-encoder here.
+ * Questions for an amount want a passage with a number: no model at all, to show what a reranker gets and returns.
+ * Yours would ask a cross-encoder here.
  */
 const amounts = defineReranker({
   name: 'amounts',

@@ -798,6 +798,16 @@ export interface KnowledgeBase {
     api_key_secret?: string | null;
     price_per_million_tokens?: number;
   };
+  /** What orders the results of searches anew; null: nothing */
+  reranker: {
+    provider: 'endpoint' | 'custom';
+    name?: string;
+    url?: string;
+    model?: string;
+    /** Null: none, or one that you may not use */
+    api_key_secret?: string | null;
+    candidates: number;
+  } | null;
   /** The language of its texts, for searches by words */
   language: 'simple' | 'arabic' | 'armenian' | 'basque' | 'catalan' | 'danish' | 'dutch' | 'english' | 'finnish' | 'french' | 'german' | 'greek' | 'hindi' | 'hungarian' | 'indonesian' | 'irish' | 'italian' | 'lithuanian' | 'nepali' | 'norwegian' | 'portuguese' | 'romanian' | 'russian' | 'serbian' | 'spanish' | 'swedish' | 'tamil' | 'turkish' | 'yiddish';
   /** The build of the index that searches use; 0 before the first run has ended */
@@ -876,6 +886,10 @@ export interface KnowledgePassage {
   heading_path: string[];
   start: number;
   end: number;
+  /** The page or slide that it begins on */
+  page?: number;
+  /** All pages that it is on; absent if the document has none */
+  pages?: number[];
 }
 
 export interface KnowledgePlan {
@@ -907,8 +921,30 @@ export interface KnowledgeResults {
     heading_path: string[];
     start: number;
     end: number;
+    /** The page or slide that it begins on; absent if the document has none */
+    page?: number;
     text: string;
     score: number;
+    /** All pages or slides that it is on */
+    pages?: number[];
+    /** Where a person reads it: the place on the web, or a path of this server that shows the document */
+    link: string;
+    /** Where the words of the query are in `text`, in any of their forms */
+    highlights?: {
+      start: number;
+      end: number;
+    }[];
+    /** The part of `text` that is nearest in meaning; only if the request has `sentences` */
+    best_sentence?: {
+      start: number;
+      end: number;
+    };
+    /** The neighbouring passages that it was made of, at most four; absent if it is one */
+    passages?: {
+      start: number;
+      end: number;
+      score: number;
+    }[];
     /** Other places with the same text, at most 20; absent if there are none */
     also_in?: {
       document: {
@@ -919,6 +955,8 @@ export interface KnowledgeResults {
       heading_path: string[];
       start: number;
       end: number;
+      /** The page or slide that it begins on; absent if the document has none */
+      page?: number;
     }[];
     /** How the score came about; only if the request has `explain` */
     explanation?: {
@@ -945,7 +983,9 @@ export interface KnowledgeResults {
       }[];
     };
   }[];
-  /** What to know of the results: fields that no document has */
+  /** Whether the reranker has ordered the results; absent if there is none, or it was not asked */
+  reranked?: boolean;
+  /** What to know of the results: fields that no document has, or that the reranker failed */
   notes?: string[];
 }
 
@@ -961,8 +1001,30 @@ export interface KnowledgeResultsOfAll {
     heading_path: string[];
     start: number;
     end: number;
+    /** The page or slide that it begins on; absent if the document has none */
+    page?: number;
     text: string;
     score: number;
+    /** All pages or slides that it is on */
+    pages?: number[];
+    /** Where a person reads it: the place on the web, or a path of this server that shows the document */
+    link: string;
+    /** Where the words of the query are in `text`, in any of their forms */
+    highlights?: {
+      start: number;
+      end: number;
+    }[];
+    /** The part of `text` that is nearest in meaning; only if the request has `sentences` */
+    best_sentence?: {
+      start: number;
+      end: number;
+    };
+    /** The neighbouring passages that it was made of, at most four; absent if it is one */
+    passages?: {
+      start: number;
+      end: number;
+      score: number;
+    }[];
     /** Other places with the same text, at most 20; absent if there are none */
     also_in?: {
       document: {
@@ -973,6 +1035,8 @@ export interface KnowledgeResultsOfAll {
       heading_path: string[];
       start: number;
       end: number;
+      /** The page or slide that it begins on; absent if the document has none */
+      page?: number;
     }[];
     /** How the score came about; only if the request has `explain` */
     explanation?: {
@@ -1063,7 +1127,7 @@ export interface KnowledgeRun {
 export interface KnowledgeSource {
   source_id: string;
   kb_id: string;
-  type: 'files' | 'markdown' | 'text' | 'html' | 'folder' | 'website' | 'youtube' | 'reference';
+  type: 'files' | 'markdown' | 'text' | 'html' | 'folder' | 'website' | 'youtube' | 's3' | 'zip' | 'git' | 'reference';
   settings: Record<string, unknown>;
   created_at: string;
 }
@@ -3332,6 +3396,21 @@ export interface Paths {
           provider: 'custom';
           name: string;
         };
+        reranker?: {
+          provider: 'endpoint';
+          /** The whole address, such as https://api.cohere.com/v2/rerank */
+          url: string;
+          model: string;
+          /** Name of a stored secret */
+          api_key_secret?: string | null;
+          /** How many of the best passages it orders anew */
+          candidates?: number;
+        } | {
+          provider: 'custom';
+          name: string;
+          /** How many of the best passages it orders anew */
+          candidates?: number;
+        } | null;
         /** The language of the texts, for searches by words; default: english */
         language?: 'simple' | 'arabic' | 'armenian' | 'basque' | 'catalan' | 'danish' | 'dutch' | 'english' | 'finnish' | 'french' | 'german' | 'greek' | 'hindi' | 'hungarian' | 'indonesian' | 'irish' | 'italian' | 'lithuanian' | 'nepali' | 'norwegian' | 'portuguese' | 'romanian' | 'russian' | 'serbian' | 'spanish' | 'swedish' | 'tamil' | 'turkish' | 'yiddish';
         kb_id?: string;
@@ -3381,6 +3460,64 @@ export interface Paths {
             allow?: string[];
           }[];
         } | {
+          type: 's3';
+          /** Absent: Amazon’s endpoint for the region */
+          endpoint?: string | null;
+          region?: string;
+          bucket: string;
+          /** The start of the keys, for example `handbook/` */
+          prefix?: string;
+          /** The bucket in the path, as MinIO wants it */
+          path_style?: boolean;
+          /** Name of a stored secret */
+          access_key_id_secret: string;
+          /** Name of a stored secret */
+          secret_access_key_secret: string;
+          /** Metadata and access of the documents, by their paths */
+          rules?: {
+            /** Of the path of a page or file; default: all documents */
+            path_prefix?: string;
+            /** Fields with a text, a number, true, false or a list of those; null hides a field that the document itself has. The field allow is the access list */
+            metadata?: Record<string, string | number | boolean | (string | number | boolean)[] | null>;
+            /** Groups whose members may see the document; ["*"]: everybody, []: only those who see all documents */
+            allow?: string[];
+          }[];
+        } | {
+          type: 'zip';
+          /** Where the archive is downloaded */
+          url?: string;
+          /** Or where it lies in the tenant’s folder below KNOWLEDGE_FOLDER_ROOT */
+          path?: string;
+          /** Metadata and access of the documents, by their paths */
+          rules?: {
+            /** Of the path of a page or file; default: all documents */
+            path_prefix?: string;
+            /** Fields with a text, a number, true, false or a list of those; null hides a field that the document itself has. The field allow is the access list */
+            metadata?: Record<string, string | number | boolean | (string | number | boolean)[] | null>;
+            /** Groups whose members may see the document; ["*"]: everybody, []: only those who see all documents */
+            allow?: string[];
+          }[];
+        } | {
+          type: 'git';
+          /** What `git clone` takes, over http or https */
+          url: string;
+          /** A branch or tag; absent: the branch that the repository shows first */
+          ref?: string | null;
+          /** Only files in this folder of the repository */
+          path?: string;
+          /** Sent with the token; most servers ignore it */
+          username?: string;
+          token_secret?: string | null;
+          /** Metadata and access of the documents, by their paths */
+          rules?: {
+            /** Of the path of a page or file; default: all documents */
+            path_prefix?: string;
+            /** Fields with a text, a number, true, false or a list of those; null hides a field that the document itself has. The field allow is the access list */
+            metadata?: Record<string, string | number | boolean | (string | number | boolean)[] | null>;
+            /** Groups whose members may see the document; ["*"]: everybody, []: only those who see all documents */
+            allow?: string[];
+          }[];
+        } | {
           type: 'youtube';
           url: string;
           language?: string;
@@ -3420,6 +3557,12 @@ export interface Paths {
         filter?: Record<string, unknown>;
         /** Fields of the metadata to count, beside base and format */
         facets?: string[];
+        /** Makes one result of neighbouring passages of a document */
+        merge?: boolean;
+        /** Adds to each result its sentence that is nearest in meaning; asks the embedder once more */
+        sentences?: boolean;
+        /** False: does not ask the reranker of the knowledge base */
+        rerank?: boolean;
       };
       reply: KnowledgeResultsOfAll;
     };
@@ -3481,6 +3624,21 @@ export interface Paths {
           provider: 'custom';
           name: string;
         };
+        reranker?: {
+          provider: 'endpoint';
+          /** The whole address, such as https://api.cohere.com/v2/rerank */
+          url: string;
+          model: string;
+          /** Name of a stored secret */
+          api_key_secret?: string | null;
+          /** How many of the best passages it orders anew */
+          candidates?: number;
+        } | {
+          provider: 'custom';
+          name: string;
+          /** How many of the best passages it orders anew */
+          candidates?: number;
+        } | null;
         /** The language of the texts, for searches by words; default: english */
         language?: 'simple' | 'arabic' | 'armenian' | 'basque' | 'catalan' | 'danish' | 'dutch' | 'english' | 'finnish' | 'french' | 'german' | 'greek' | 'hindi' | 'hungarian' | 'indonesian' | 'irish' | 'italian' | 'lithuanian' | 'nepali' | 'norwegian' | 'portuguese' | 'romanian' | 'russian' | 'serbian' | 'spanish' | 'swedish' | 'tamil' | 'turkish' | 'yiddish';
       };
@@ -3699,6 +3857,12 @@ export interface Paths {
         filter?: Record<string, unknown>;
         /** Adds to each result how its score came about */
         explain?: boolean;
+        /** Makes one result of neighbouring passages of a document */
+        merge?: boolean;
+        /** Adds to each result its sentence that is nearest in meaning; asks the embedder once more */
+        sentences?: boolean;
+        /** False: does not ask the reranker of the knowledge base */
+        rerank?: boolean;
       };
       reply: KnowledgeResults;
     };
@@ -3746,6 +3910,64 @@ export interface Paths {
         exclude?: string[];
         /** Also read the pages listed in the sitemap */
         sitemap?: boolean;
+        /** Metadata and access of the documents, by their paths */
+        rules?: {
+          /** Of the path of a page or file; default: all documents */
+          path_prefix?: string;
+          /** Fields with a text, a number, true, false or a list of those; null hides a field that the document itself has. The field allow is the access list */
+          metadata?: Record<string, string | number | boolean | (string | number | boolean)[] | null>;
+          /** Groups whose members may see the document; ["*"]: everybody, []: only those who see all documents */
+          allow?: string[];
+        }[];
+      } | {
+        type: 's3';
+        /** Absent: Amazon’s endpoint for the region */
+        endpoint?: string | null;
+        region?: string;
+        bucket: string;
+        /** The start of the keys, for example `handbook/` */
+        prefix?: string;
+        /** The bucket in the path, as MinIO wants it */
+        path_style?: boolean;
+        /** Name of a stored secret */
+        access_key_id_secret: string;
+        /** Name of a stored secret */
+        secret_access_key_secret: string;
+        /** Metadata and access of the documents, by their paths */
+        rules?: {
+          /** Of the path of a page or file; default: all documents */
+          path_prefix?: string;
+          /** Fields with a text, a number, true, false or a list of those; null hides a field that the document itself has. The field allow is the access list */
+          metadata?: Record<string, string | number | boolean | (string | number | boolean)[] | null>;
+          /** Groups whose members may see the document; ["*"]: everybody, []: only those who see all documents */
+          allow?: string[];
+        }[];
+      } | {
+        type: 'zip';
+        /** Where the archive is downloaded */
+        url?: string;
+        /** Or where it lies in the tenant’s folder below KNOWLEDGE_FOLDER_ROOT */
+        path?: string;
+        /** Metadata and access of the documents, by their paths */
+        rules?: {
+          /** Of the path of a page or file; default: all documents */
+          path_prefix?: string;
+          /** Fields with a text, a number, true, false or a list of those; null hides a field that the document itself has. The field allow is the access list */
+          metadata?: Record<string, string | number | boolean | (string | number | boolean)[] | null>;
+          /** Groups whose members may see the document; ["*"]: everybody, []: only those who see all documents */
+          allow?: string[];
+        }[];
+      } | {
+        type: 'git';
+        /** What `git clone` takes, over http or https */
+        url: string;
+        /** A branch or tag; absent: the branch that the repository shows first */
+        ref?: string | null;
+        /** Only files in this folder of the repository */
+        path?: string;
+        /** Sent with the token; most servers ignore it */
+        username?: string;
+        token_secret?: string | null;
         /** Metadata and access of the documents, by their paths */
         rules?: {
           /** Of the path of a page or file; default: all documents */

@@ -50,7 +50,7 @@ const uses = z
       .string()
       .regex(
         /^(?:processor|embedder|reranker|source|adapter|connector):[A-Za-z0-9._-]{1,100}$/,
-        'must be processor:…, embedder:…, reranker:…, source:…, adapter:… or connector:… with a name, such as processor:http',
+        'must be processor:…, embedder:…, reranker:…, source:…, adapter:… or connector:… with a name',
       )
       .meta({ examples: ['processor:http'] }),
   )

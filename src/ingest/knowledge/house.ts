@@ -6,6 +6,7 @@ import { documentErrors } from './formats/errors.ts';
 import { findRerankerProblems, type RerankerDefinition } from './rerankers/define-reranker.ts';
 import { rerankerErrors } from './rerankers/errors.ts';
 import { embeddersPage, knowledgeSettings, rerankersPage } from './settings.ts';
+import { gitErrors } from './sources/git/errors.ts';
 import { youtubeErrors } from './sources/youtube-errors.ts';
 
 /** Documents: loaded, chunked, embedded, indexed and searched. */
@@ -21,6 +22,7 @@ export const knowledgeHouse = defineHouse({
     { title: 'Documents', catalogue: documentErrors },
     { title: 'Embedders', catalogue: embedderErrors },
     { title: 'Rerankers', catalogue: rerankerErrors },
+    { title: 'Git repositories', catalogue: gitErrors },
     { title: 'Captions of videos', catalogue: youtubeErrors },
     { title: 'Failed knowledge runs', catalogue: knowledgeFailures },
   ],

@@ -67,7 +67,8 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions) {
   const { customRerankers = [] } = options;
   const rerankers = openRerankers({ fetch, secrets: options.secrets, breakers, custom: customRerankers });
   const { references = null, youtubeBaseUrl } = options;
-  const sourceDeps = { db, files, fetch, folderRoot, maxFileBytes, references, youtubeBaseUrl };
+  const { secrets } = options;
+  const sourceDeps = { db, files, fetch, secrets, folderRoot, maxFileBytes, references, youtubeBaseUrl };
   const worker: KnowledgeWorkerDeps = {
     db,
     logger,

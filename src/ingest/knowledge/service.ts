@@ -14,6 +14,7 @@ import { rerankerUse } from './rerankers/open-reranker.ts';
 import type { RerankerSettings } from './rerankers/reranker.ts';
 import { listBusyJobs } from './run/store.ts';
 import { type SourceForm, sourceSettingsOf } from './sources/source-form.ts';
+import { secretsOfSource, useOfSource } from './sources/source-secrets.ts';
 import {
   countKbs,
   deleteSource,
@@ -62,6 +63,9 @@ export async function createKb(
   await assertKey(deps, embedder, { tenantId, role });
   const reranker = rerankerOf(form.reranker ?? null);
   await assertReranker(deps, reranker, { tenantId, role });
+  for (const [at, source] of form.sources.entries()) {
+    await assertSourceSecrets(deps, source, { tenantId, role, pointer: `/sources/${at}` });
+  }
   const chunker = chunkerOf(form.chunker, embedder);
   return deps.db.tenant(tenantId, async (tx) => {
     await assertRoomForKb(deps, tx, tenantId);
@@ -194,12 +198,13 @@ export async function assertIdle(tx: Tx, key: KbKey): Promise<void> {
 
 const noJob = '00000000-0000-0000-0000-000000000000';
 
-export function addSource(
+export async function addSource(
   deps: KnowledgeServiceDeps,
-  key: KbKey,
+  { role, ...key }: KbKey & { role: Role },
   form: SourceForm,
   beforeCommit?: BeforeCommit<KnowledgeSource>,
 ): Promise<KnowledgeSource> {
+  await assertSourceSecrets(deps, form, { tenantId: key.tenantId, role });
   return deps.db.tenant(key.tenantId, async (tx) => {
     if (!(await lockKb(tx, key))) missing(key);
     const source = await insertForm(deps, tx, key, { ...form, sourceId: newId() });
@@ -209,13 +214,27 @@ export function addSource(
   });
 }
 
+/** Each goes to the host of its source only. */
+async function assertSourceSecrets(
+  { secrets }: KnowledgeServiceDeps,
+  form: SourceForm,
+  { tenantId, role, pointer = '' }: { tenantId: string; role: Role; pointer?: string },
+): Promise<void> {
+  const source = { type: form.type, settings: sourceSettingsOf(form) };
+  for (const wanted of secretsOfSource(source)) {
+    const user = { tenantId, role, use: useOfSource(source) };
+    await secrets.assertUsable(user, { ...wanted, pointer: `${pointer}${wanted.pointer}` });
+  }
+}
+
 function insertForm(
   { folderRoot }: KnowledgeServiceDeps,
   tx: Tx,
   { tenantId, kbId }: KbKey,
   { sourceId, ...form }: SourceForm & { sourceId: string },
 ): Promise<KnowledgeSource> {
-  if (form.type === 'folder' && folderRoot === null) throw noFolders();
+  const isInFolder = form.type === 'folder' || (form.type === 'zip' && form.path !== undefined);
+  if (isInFolder && folderRoot === null) throw noFolders();
   return insertSource(tx, {
     tenantId,
     kbId,

@@ -72,6 +72,9 @@ export const sourceTypes = [
   'folder',
   'website',
   'youtube',
+  's3',
+  'zip',
+  'git',
   'reference',
 ] as const;
 export type SourceType = (typeof sourceTypes)[number];

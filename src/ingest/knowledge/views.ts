@@ -9,6 +9,7 @@ import type { EmbedderSettings } from './embedders/embedder.ts';
 import type { RerankerSettings } from './rerankers/reranker.ts';
 import { type RunReport, statusOf } from './run/report.ts';
 import { uriOfFile } from './sources/files.ts';
+import { settingsShownTo } from './sources/source-secrets.ts';
 import {
   counterNames,
   type DocumentState,
@@ -114,9 +115,10 @@ export function renderSource(source: KnowledgeSource): z.output<typeof knowledge
 }
 
 /** Rules say who may see what, and the text of a source may be one that the caller may not see. */
-export function renderSourceFor({ groups }: TenantView, source: KnowledgeSource) {
+export function renderSourceFor({ groups }: TenantView, source: KnowledgeSource, sees: SeesName) {
   const isHidden = groups !== undefined && source.settings.rules !== undefined;
-  return renderSource(isHidden ? { ...source, settings: {} } : source);
+  const settings = isHidden ? {} : settingsShownTo(sees, source.settings);
+  return renderSource({ ...source, settings });
 }
 
 export const knowledgeFileReply = z

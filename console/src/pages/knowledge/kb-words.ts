@@ -19,11 +19,14 @@ const types: Record<KnowledgeSource['type'], string> = {
   folder: 'Folder',
   website: 'Website',
   youtube: 'YouTube captions',
+  s3: 'S3 bucket',
+  zip: 'ZIP archive',
+  git: 'Git repository',
   reference: 'Scraped references',
 };
 
 export function sourceWords({ type, settings }: Pick<KnowledgeSource, 'type' | 'settings'>): string {
-  const detail = ['url', 'path', 'title']
+  const detail = ['url', 'bucket', 'path', 'title']
     .map((name) => settings[name])
     .find((value) => typeof value === 'string');
   return detail === undefined ? types[type] : `${types[type]}: ${String(detail)}`;

@@ -1,7 +1,8 @@
 import { Checkbox, NumberInput, Select, Textarea, TextInput } from '@mantine/core';
 import { messageAt } from '../../parts/form-dialog.tsx';
+import { GitFields, S3Fields } from './place-fields.tsx';
 
-type SourceType = 'website' | 'folder' | 'youtube' | 'markdown' | 'text' | 'html';
+type SourceType = 'website' | 'folder' | 'git' | 's3' | 'zip' | 'youtube' | 'markdown' | 'text' | 'html';
 
 export interface SourceDraft {
   type: SourceType;
@@ -12,6 +13,14 @@ export interface SourceDraft {
   language: string;
   maxPages: number | null;
   hasSitemap: boolean;
+  ref: string;
+  tokenSecret: string;
+  endpoint: string;
+  bucket: string;
+  prefix: string;
+  hasPathStyle: boolean;
+  accessKeyIdSecret: string;
+  secretAccessKeySecret: string;
 }
 
 export const emptySource: SourceDraft = {
@@ -23,11 +32,22 @@ export const emptySource: SourceDraft = {
   language: '',
   maxPages: null,
   hasSitemap: true,
+  ref: '',
+  tokenSecret: '',
+  endpoint: '',
+  bucket: '',
+  prefix: '',
+  hasPathStyle: false,
+  accessKeyIdSecret: '',
+  secretAccessKeySecret: '',
 };
 
 const types = [
   { value: 'website', label: 'A website' },
   { value: 'folder', label: 'A folder on the server' },
+  { value: 'git', label: 'A Git repository' },
+  { value: 's3', label: 'An S3 bucket, or a part of it' },
+  { value: 'zip', label: 'A ZIP archive on the web' },
   { value: 'youtube', label: 'Captions of a YouTube video' },
   { value: 'markdown', label: 'Markdown, pasted here' },
   { value: 'text', label: 'Text, pasted here' },
@@ -59,6 +79,19 @@ export function SourceFields({ draft, change, error }: Props) {
           value={draft.path}
           error={messageAt(error, 'path')}
           onChange={(event) => change({ ...draft, path: event.currentTarget.value })}
+        />
+      ) : null}
+      {draft.type === 'git' ? <GitFields draft={draft} change={change} error={error} /> : null}
+      {draft.type === 's3' ? <S3Fields draft={draft} change={change} error={error} /> : null}
+      {draft.type === 'zip' ? (
+        <TextInput
+          label="Address of the archive"
+          description="An export of Notion or Confluence, or any ZIP of documents."
+          type="url"
+          required
+          value={draft.url}
+          error={messageAt(error, 'url')}
+          onChange={(event) => change({ ...draft, url: event.currentTarget.value })}
         />
       ) : null}
       {draft.type === 'youtube' ? <YoutubeFields draft={draft} change={change} error={error} /> : null}
@@ -147,7 +180,23 @@ function isPasted(type: SourceType): type is 'markdown' | 'text' | 'html' {
 
 export function isReady(draft: SourceDraft): boolean {
   if (isPasted(draft.type)) return draft.content.trim() !== '';
+  if (draft.type === 's3') {
+    const { bucket, accessKeyIdSecret, secretAccessKeySecret } = draft;
+    return [bucket, accessKeyIdSecret, secretAccessKeySecret].every((text) => text.trim() !== '');
+  }
   return (draft.type === 'folder' ? draft.path : draft.url).trim() !== '';
+}
+
+function s3Body(draft: SourceDraft) {
+  return {
+    type: 's3' as const,
+    bucket: draft.bucket.trim(),
+    prefix: draft.prefix.trim(),
+    path_style: draft.hasPathStyle,
+    access_key_id_secret: draft.accessKeyIdSecret.trim(),
+    secret_access_key_secret: draft.secretAccessKeySecret.trim(),
+    ...(draft.endpoint.trim() === '' ? {} : { endpoint: draft.endpoint.trim() }),
+  };
 }
 
 /** As the API wants it. */
@@ -161,7 +210,18 @@ export function sourceBody(draft: SourceDraft) {
     };
   }
   if (type === 'folder') return { type, path: draft.path.trim() };
+  if (type === 's3') return s3Body(draft);
   const url = draft.url.trim();
+  if (type === 'zip') return { type, url };
+  if (type === 'git') {
+    return {
+      type,
+      url,
+      path: draft.path.trim(),
+      ...(draft.ref.trim() === '' ? {} : { ref: draft.ref.trim() }),
+      ...(draft.tokenSecret.trim() === '' ? {} : { token_secret: draft.tokenSecret.trim() }),
+    };
+  }
   if (type === 'youtube') {
     return { type, url, ...(draft.language.trim() === '' ? {} : { language: draft.language.trim() }) };
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../../kernel/http/replies.ts';
-import type { RouteApp, RouteDeps, RouteModule } from '../../../kernel/http/route.ts';
+import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../../kernel/http/route.ts';
 import { addSource, getKbIn, getSource, type KnowledgeServiceDeps, removeSource } from '../service.ts';
 import { sourceForm } from '../sources/source-form.ts';
 import type { KnowledgeSource } from '../types.ts';
@@ -14,7 +14,7 @@ const params = kbParams.extend({ source_id: z.uuid() });
 export function sourceRoutes(deps: KnowledgeServiceDeps): RouteModule {
   return (app, routeDeps) => {
     installCreation(app, deps);
-    installReading(app, routeDeps);
+    installReading(app, { ...routeDeps, secrets: deps.secrets });
     installRemoval(app, deps);
   };
 }
@@ -36,13 +36,17 @@ function installCreation(app: RouteApp, deps: KnowledgeServiceDeps): void {
     },
     handler: async (request, reply) => {
       const keep = request.receipt.keeping(201, renderSource, place);
-      const source = await addSource(deps, kbKeyOf(request), request.body, keep);
+      const { role } = principalOf(request);
+      const source = await addSource(deps, { ...kbKeyOf(request), role }, request.body, keep);
       return reply.code(201).headers(place(source)).send(renderSource(source));
     },
   });
 }
 
-function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
+function installReading(
+  app: RouteApp,
+  { db, cursors, secrets }: RouteDeps & Pick<KnowledgeServiceDeps, 'secrets'>,
+): void {
   const list = 'knowledge sources';
   app.route({
     method: 'GET',
@@ -63,7 +67,8 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
         return listSourceHeads(tx, { ...key, ...page });
       });
       const { limit } = request.query;
-      const render = (source: KnowledgeSource) => renderSourceFor(key, source);
+      const sees = await secrets.visibleTo(principalOf(request));
+      const render = (source: KnowledgeSource) => renderSourceFor(key, source, sees);
       return pageOf(rows, { limit, list, cursors, key: (row) => row.sourceId, render });
     },
   });
@@ -79,7 +84,8 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     },
     handler: async (request) => {
       const key = { ...kbKeyOf(request), sourceId: request.params.source_id };
-      return renderSourceFor(key, await getSource({ db }, key));
+      const sees = await secrets.visibleTo(principalOf(request));
+      return renderSourceFor(key, await getSource({ db }, key), sees);
     },
   });
 }

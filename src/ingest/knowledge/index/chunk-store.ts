@@ -1,7 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Sql, sql } from '../../../lib/postgres/sql.ts';
 import { toSnakeCase } from '../../../lib/snake-case.ts';
-import type { PageRange } from '../chunkers/chunker.ts';
 import type { GenerationKey, KbKey } from '../types.ts';
 
 export interface StoredChunk {
@@ -71,7 +70,7 @@ export interface NewLink {
   headingPath: readonly string[];
   start: number;
   end: number;
-  pages?: PageRange;
+  pages?: { from: number; to: number };
 }
 
 export async function insertLinks(

@@ -59,8 +59,9 @@ export function openRerankers(deps: RerankerDeps): Rerankers {
     }
     const known = custom.get(settings.name);
     if (known !== undefined) return known;
+    const names = [...custom.keys()].join(', ') || 'none';
     throw rerankerErrors.raise.reranker_unknown(
-      `There is no custom reranker ${JSON.stringify(settings.name)}; defined: ${[...custom.keys()].join(', ') || 'none'}`,
+      `There is no custom reranker ${JSON.stringify(settings.name)}; defined: ${names}`,
     );
   };
   return {

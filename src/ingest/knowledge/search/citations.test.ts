@@ -67,7 +67,14 @@ describe('pages', () => {
 });
 
 describe('the link of a passage', () => {
-  const place = { kbId: 'k b', documentId: 'd1', start: 7, page: null, mediaType: 'text/html' };
+  const place = {
+    kbId: 'k b',
+    documentId: 'd1',
+    start: 7,
+    page: null,
+    mediaType: 'text/html',
+    address: undefined,
+  };
 
   test('leads to the sentence of a web page, without the marks of Markdown', () => {
     const text = '| a | b |\n## Oil [the pump](x.html), well-made: **every** two weeks or more often';
@@ -87,6 +94,9 @@ describe('the link of a passage', () => {
       mediaType: 'application/pdf',
     };
     expect(linkOf({ ...pdf, page: 12 })).toBe('https://e.org/a.pdf#page=12');
+    const given = { ...pdf, uri: 'git:a.pdf', page: 12, address: 'https://e.org/r/a.pdf' };
+    expect(linkOf(given)).toBe('https://e.org/r/a.pdf#page=12');
+    expect(linkOf({ ...given, address: 'javascript:alert(1)' })).toMatch(/^\/knowledge\//);
     expect(linkOf({ ...pdf, uri: 'file:a.pdf', page: 12 })).toBe('/knowledge/k%20b?document=d1&at=7');
   });
 });

@@ -11,16 +11,27 @@ const mostHighlights = 200;
 /** Where these words are in a text, as whole words. */
 export function rangesOf(text: string, words: readonly string[]): TextRange[] {
   if (words.length === 0) return [];
-  const longestFirst = words.toSorted((one, other) => other.length - one.length);
-  const pattern = longestFirst.map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|');
-  const whole = new RegExp(`(?<![\\p{L}\\p{N}])(?:${pattern})(?![\\p{L}\\p{N}])`, 'gu');
   const ranges: TextRange[] = [];
-  for (const { index, 0: word } of text.matchAll(whole)) {
-    ranges.push({ start: index, end: index + word.length });
-    if (ranges.length === mostHighlights) break;
+  // The longer word first: a part of it is not marked once more.
+  for (const word of words.toSorted((one, other) => other.length - one.length)) {
+    for (let start = text.indexOf(word); start >= 0; start = text.indexOf(word, start + 1)) {
+      const end = start + word.length;
+      if (ranges.length === mostHighlights) break;
+      const isTaken = ranges.some((range) => range.start < end && start < range.end);
+      if (!isTaken && !isInWord(text, start, end)) ranges.push({ start, end });
+    }
   }
-  return ranges;
+  return ranges.toSorted((one, other) => one.start - other.start);
 }
+
+/** Whether a letter or digit goes on before or behind the range. */
+function isInWord(text: string, start: number, end: number): boolean {
+  const before = [...text.slice(Math.max(0, start - 2), start)].at(-1) ?? '';
+  const after = [...text.slice(end, end + 2)].at(0) ?? '';
+  return isLetter.test(before) || isLetter.test(after);
+}
+
+const isLetter = /[\p{L}\p{N}]/u;
 
 /** One call of an embedder, and about a quarter of a second of the built-in one. */
 const mostSentences = 64;

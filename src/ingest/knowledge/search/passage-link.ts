@@ -8,6 +8,8 @@ export interface LinkedPassage {
   documentId: string;
   uri: string;
   mediaType: string | null;
+  /** Where the document is on the web, if its source or the document says so. */
+  address: unknown;
   text: string;
   start: number;
   page: number | null;
@@ -17,15 +19,21 @@ export interface LinkedPassage {
  * Where a person reads the passage: the page of a PDF on the web, the sentence of a web page, which browsers scroll to
  * and mark, and for everything else the place in the document as the console shows it.
  */
-export function linkOf({ kbId, documentId, uri, mediaType, text, start, page }: LinkedPassage): string {
-  const isWeb = /^https?:\/\//i.test(uri);
+export function linkOf(passage: LinkedPassage): string {
+  const { kbId, documentId, mediaType, text, start, page, address } = passage;
+  const uri = isOnWeb(passage.uri) || typeof address !== 'string' ? passage.uri : address;
+  const isWeb = isOnWeb(uri);
   if (isWeb && mediaType === 'application/pdf' && page !== null)
     return `${withoutFragment(uri)}#page=${page}`;
-  const words = isWeb && (mediaType === null || webPages.has(mediaType)) ? firstWords(text) : null;
+  const words = isWeb && mediaType !== null && webPages.has(mediaType) ? firstWords(text) : null;
   if (words !== null) return `${uri}${uri.includes('#') ? '' : '#'}:~:text=${fragmentText(words)}`;
   if (isWeb) return uri;
   const place = new URLSearchParams({ document: documentId, at: String(start) });
   return `/knowledge/${encodeURIComponent(kbId)}?${place}`;
+}
+
+function isOnWeb(uri: string): boolean {
+  return /^https?:\/\/[^\s]+$/i.test(uri);
 }
 
 function withoutFragment(uri: string): string {

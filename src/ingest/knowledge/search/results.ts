@@ -127,6 +127,7 @@ function shown({ best, chunks, text }: Passage, kbId: string): SearchResult {
       documentId,
       uri,
       mediaType,
+      address: metadata.url,
       text: best.text,
       start: best.startAt,
       page: best.pageFrom,

@@ -21,6 +21,10 @@ import {
 export interface ListedFile {
   uri: string;
   name: string;
+  /** If the name is not for people. */
+  shownName?: string;
+  /** What the source says of it, beside what it says of itself. */
+  metadata?: Readonly<Record<string, unknown>>;
   mediaType: string | null;
   /** Where the source continues after this file. */
   cursor: SourceCursor;
@@ -164,9 +168,16 @@ async function loadFile(file: ListedFile, options: LoadOptions): Promise<LoadedD
   const etag = await etagToRemember(file, options);
   const contentHash = contentHashOfFile(bytes.sha256);
   if (contentHash === options.known?.contentHash) return { kind: 'unchanged', uri, ...etag };
-  const input = { bytes: bytes.content, isHandedOver: true, name, mediaType: file.mediaType };
+  const input = {
+    bytes: bytes.content,
+    isHandedOver: true,
+    name: file.shownName ?? name,
+    mediaType: file.mediaType,
+  };
   const result = await readDocument(input, { signal, limits: options.limits });
-  return loadedDocument(result, { uri, contentHash, ...etag });
+  const document = loadedDocument(result, { uri, contentHash, ...etag });
+  if (document.kind !== 'text' || file.metadata === undefined) return document;
+  return { ...document, metadata: { ...file.metadata, ...document.metadata } };
 }
 
 /** Only for a file that did not change while it was read, and whose next change will change its stamp. */

@@ -7,13 +7,17 @@ import { listKbFiles } from '../store.ts';
 import type { KbKey, KnowledgeSource } from '../types.ts';
 import { createFilesSource } from './files.ts';
 import { createFolderSource } from './folder.ts';
+import { gitSettings, gitSource } from './git.ts';
 import { createInlineSource } from './inline.ts';
 import { createReferenceSource } from './reference.ts';
+import { type S3Keys, s3Settings, s3Source } from './s3.ts';
 import type { Source } from './source.ts';
+import { lendForSource } from './source-secrets.ts';
 import { websiteSettings, websiteSource } from './website.ts';
 import { youtubeSettings, youtubeSource } from './youtube.ts';
+import { zipSettings, zipSource } from './zip.ts';
 
-export interface SourceDeps extends Pick<Ground, 'db' | 'files' | 'fetch'> {
+export interface SourceDeps extends Pick<Ground, 'db' | 'files' | 'fetch' | 'secrets'> {
   /** Each tenant may use its own folder below it; null: no folders. */
   folderRoot: string | null;
   maxFileBytes: number;
@@ -43,9 +47,40 @@ export function openSource(
       return websiteSource(websiteSettings.parse(settings), deps);
     case 'youtube':
       return youtubeSource(youtubeSettings.parse(settings), deps);
+    case 's3':
+      return s3Source(s3Settings.parse(settings), {
+        fetch: deps.fetch,
+        limits,
+        readKeys: () => bucketKeys(deps, source),
+      });
+    case 'zip':
+      return zipSource(zipSettings.parse(settings), {
+        fetch: deps.fetch,
+        limits,
+        findRoot: () => rootOf(deps, source),
+      });
+    case 'git':
+      return gitSource(gitSettings.parse(settings), {
+        fetch: deps.fetch,
+        limits,
+        readToken: () => gitToken(deps, source),
+      });
     case 'reference':
       return createReferenceSource({ ...source, referenceId, reader: deps.references, limits });
   }
+}
+
+async function bucketKeys(deps: SourceDeps, source: KnowledgeSource): Promise<S3Keys> {
+  const settings = s3Settings.parse(source.settings);
+  const id = await lendForSource(deps.secrets, source, settings.access_key_id_secret);
+  const key = await lendForSource(deps.secrets, source, settings.secret_access_key_secret);
+  const scrubError = (error: unknown) => key.scrubError(id.scrubError(error));
+  return { accessKeyId: id.value, secretAccessKey: key.value, scrubError };
+}
+
+async function gitToken(deps: SourceDeps, source: KnowledgeSource) {
+  const { token_secret: name } = gitSettings.parse(source.settings);
+  return name === null ? null : lendForSource(deps.secrets, source, name);
 }
 
 function storedFiles({ db, files }: SourceDeps, { tenantId, kbId }: KbKey) {
