@@ -2812,6 +2812,66 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.sluice_dispatch(p_tenant text, p_pipeline text, p_input jsonb, p_subject text DEFAULT NULL::text, p_run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  v_tenant text := coalesce(current_setting('app.tenant_id', true), '');
+  v_signature text := coalesce(current_setting('app.tenant_signature', true), '');
+  v_job uuid := time_ordered_uuid();
+  v_retries integer;
+  v_made uuid;
+begin
+  select p.max_retries into v_retries from own_pipelines p where p.name = p_pipeline;
+  if not found then
+    raise exception using errcode = 'undefined_object', constraint = 'task_unknown',
+      message = format('There is no pipeline or task %L: no process of Sluice has opened one', left(p_pipeline, 100));
+  end if;
+  if p_tenant is null or p_input is null or length(p_subject) not between 1 and 500
+     or octet_length(p_input::text) > 524288 then
+    raise exception using errcode = 'invalid_parameter_value', constraint = 'input_invalid',
+      message = 'Tenant and input are required; a subject has 1 to 500 characters, an input at most 512 KiB';
+  end if;
+  perform set_config('app.tenant_id', p_tenant, true),
+          set_config('app.tenant_signature', (
+            select encode(sha256(s.key || sha256(s.key || convert_to(p_tenant, 'UTF8'))), 'hex')
+              from tenant_signing s), true);
+  insert into tenants (tenant_id, name, plan)
+  values (p_tenant, p_tenant, 'free')
+  on conflict (tenant_id) do nothing;
+  if found then
+    if p_tenant !~ '^[!-~]([ -~]{0,198}[!-~])?$' then
+      raise exception using errcode = 'invalid_parameter_value', constraint = 'tenant_id_refused',
+        message = 'The id of a new tenant has 1 to 200 printable ASCII characters here';
+    end if;
+    if exists (
+      select from erased_tenants e where e.tenant_hash = encode(sha256(convert_to(p_tenant, 'UTF8')), 'hex')) then
+      raise exception using errcode = 'invalid_parameter_value', constraint = 'tenant_erased',
+        message = 'This tenant was erased and cannot come back';
+    end if;
+    insert into workspaces (tenant_id, workspace_id, name)
+    values (p_tenant, time_ordered_uuid(), 'Default');
+  end if;
+  select j.job_id into v_made
+    from dispatch_job(
+      p_tenant, v_job, p_pipeline, coalesce(p_subject, v_job::text), null, null, p_run_at, v_retries, v_job::text,
+      jsonb_build_object('input', p_input), null, false, null, null, null, null, null, 'application', null, null,
+      null) j;
+  -- What the caller does next in its transaction must not be this tenant's work.
+  perform set_config('app.tenant_id', v_tenant, true), set_config('app.tenant_signature', v_signature, true);
+  if v_made is null then
+    raise exception using errcode = 'unique_violation', constraint = 'job_already_active',
+      message = format('%s %L has an active job', p_pipeline, p_subject);
+  end if;
+  -- PostgreSQL passes it on when the transaction commits, and not when it is rolled back.
+  perform pg_notify('sluice', 'jobs'), pg_notify('sluice', 'events');
+  return v_made;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.started_event(j public.ingestion_jobs, p_worker uuid)
  RETURNS jsonb
  LANGUAGE sql
@@ -2840,6 +2900,34 @@ begin
    order by e.key
   on conflict (tenant_id, kb_id, generation, word) do update
      set passages = w.passages + excluded.passages;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.take_own_slot(p_tenant text, p_pipeline text, p_key text, p_limit integer, p_job uuid, p_epoch bigint, p_worker uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  -- One after the other: two who look at the same moment must not both find the last slot free.
+  perform pg_advisory_xact_lock(hashtextextended(p_tenant || E'\n' || p_pipeline || E'\n' || p_key, 7391));
+  for v_slot in 1..p_limit loop
+    insert into own_slots as s (tenant_id, pipeline, slot_key, slot, job_id, lease_epoch, leased_by)
+    values (p_tenant, p_pipeline, p_key, v_slot, p_job, p_epoch, p_worker)
+    on conflict (tenant_id, pipeline, slot_key, slot) do update
+       set job_id = excluded.job_id, lease_epoch = excluded.lease_epoch, leased_by = excluded.leased_by
+     where not exists (
+       select
+         from only ingestion_jobs j
+        where j.tenant_id = s.tenant_id
+          and j.job_id = s.job_id
+          and j.lease_epoch = s.lease_epoch
+          and j.leased_by = s.leased_by);
+    if found then
+      return true;
+    end if;
+  end loop;
+  return false;
 end
 $function$;
 
@@ -2897,6 +2985,23 @@ begin
          updated_at = v_now
    where p.tenant_id = p_tenant and p.host = p_host;
   return query select 0, null::text;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.take_schedule_tick(p_name text, p_seen timestamp with time zone, p_next timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  update own_pipelines p
+     set next_run_at = p_next,
+         updated_at = clock_timestamp()
+   where p.name = p_name
+     and p.next_run_at = p_seen
+     and p.next_run_at <= clock_timestamp();
+  return found;
 end
 $function$;
 
@@ -3804,6 +3909,24 @@ create table public.offices (
   expires_at timestamp with time zone not null
 ) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, fillfactor=50);
 
+create table public.own_pipelines (
+  name text not null,
+  max_retries integer not null,
+  schedule text,
+  next_run_at timestamp with time zone,
+  updated_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.own_slots (
+  tenant_id text not null,
+  pipeline text not null,
+  slot_key text not null,
+  slot integer not null,
+  job_id uuid not null,
+  lease_epoch bigint not null,
+  leased_by uuid not null
+);
+
 create table public.period_metrics (
   tenant_id text not null,
   metric_id bigint generated always as identity not null,
@@ -4551,6 +4674,20 @@ alter table public.offices add constraint offices_pkey PRIMARY KEY (office);
 
 alter table public.offices add constraint offices_office_check CHECK (((length(office) >= 1) AND (length(office) <= 100)));
 
+alter table public.own_pipelines add constraint own_pipelines_pkey PRIMARY KEY (name);
+
+alter table public.own_pipelines add constraint own_pipelines_check CHECK (((schedule IS NULL) = (next_run_at IS NULL)));
+
+alter table public.own_pipelines add constraint own_pipelines_max_retries_check CHECK ((max_retries >= 0));
+
+alter table public.own_pipelines add constraint own_pipelines_name_check CHECK (((length(name) >= 1) AND (length(name) <= 50)));
+
+alter table public.own_slots add constraint own_slots_pkey PRIMARY KEY (tenant_id, pipeline, slot_key, slot);
+
+alter table public.own_slots add constraint own_slots_slot_key_check CHECK ((length(slot_key) <= 500));
+
+alter table public.own_slots add constraint own_slots_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
 alter table public.period_metrics add constraint period_metrics_pkey PRIMARY KEY (tenant_id, metric_id);
 
 alter table public.period_metrics add constraint period_metrics_key UNIQUE NULLS NOT DISTINCT (tenant_id, workspace_id, client_id, platform, campaign_id, ad_set_id, ad_id, date_from, date_to);
@@ -5181,6 +5318,10 @@ alter table public.metric_breakdowns enable row level security;
 
 alter table public.metric_breakdowns force row level security;
 
+alter table public.own_slots enable row level security;
+
+alter table public.own_slots force row level security;
+
 alter table public.period_metrics enable row level security;
 
 alter table public.period_metrics force row level security;
@@ -5541,6 +5682,12 @@ create policy owner_rows on public.metric_breakdowns for select to current_user 
 
 create policy tenant_rows on public.metric_breakdowns for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
+create policy kernel_rows on public.own_slots for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.own_slots for select to current_user using (true);
+
+create policy tenant_rows on public.own_slots for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
 create policy kernel_rows on public.period_metrics for all to sluice_kernel using (true) with check (true);
 
 create policy owner_rows on public.period_metrics for select to current_user using (true);
@@ -5884,6 +6031,12 @@ grant select on public.metric_breakdowns to sluice_tenant;
 grant delete, insert, select, update on public.office_candidates to sluice_kernel;
 
 grant insert, select, update on public.offices to sluice_kernel;
+
+grant delete, insert, select, update on public.own_pipelines to sluice_kernel;
+
+grant delete, select on public.own_slots to sluice_kernel;
+
+grant delete, insert, select, update on public.own_slots to sluice_tenant;
 
 grant delete, select on public.period_metrics to sluice_kernel;
 
@@ -6251,11 +6404,18 @@ grant execute on function public.settled_status(text,text) to public;
 
 revoke execute on function public.show_rows_to_owner(regclass) from public;
 
+revoke execute on function public.sluice_dispatch(text,text,jsonb,text,timestamp with time zone) from public;
+
 grant execute on function public.started_event(public.ingestion_jobs,uuid) to public;
 
 grant execute on function public.sum_up_words(text,text,integer) to public;
 
+grant execute on function public.take_own_slot(text,text,text,integer,uuid,bigint,uuid) to public;
+
 grant execute on function public.take_provider_call(text,text,uuid,integer,double precision,integer,double precision,double precision) to public;
+
+revoke execute on function public.take_schedule_tick(text,timestamp with time zone,timestamp with time zone) from public;
+grant execute on function public.take_schedule_tick(text,timestamp with time zone,timestamp with time zone) to sluice_tenant;
 
 grant execute on function public.time_ordered_uuid() to public;
 

@@ -36,7 +36,7 @@ export async function bundleServer({ root, directory }) {
 /** Entry points. Each is whole, because a test process is held back until all of it is loaded. */
 async function listEntries(sources) {
   const threads = (await listFiles(sources)).filter((file) => file.endsWith('-thread.ts'));
-  const files = ['main.ts', 'library.ts', 'app.ts', ...threads];
+  const files = ['main.ts', 'library.ts', 'testing.ts', 'app.ts', ...threads];
   return Object.fromEntries(files.map((file) => [basename(file, '.ts'), join(sources, file)]));
 }
 

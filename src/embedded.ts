@@ -1,9 +1,15 @@
 import path from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { fastifyMount, type Mounted, nodeHandler, webHandler } from './api/web-handler.ts';
 import { openProcess } from './app.ts';
 import { type Config, configSecrets, loadConfig } from './config.ts';
 import type { OwnDefinition } from './houses.ts';
-import type { OwnJobState } from './kernel/house/doors.ts';
+import type { Installation } from './installation.ts';
+import { grantDispatch } from './kernel/house/app-tables-store.ts';
+import type { DispatchClient, OwnJobState } from './kernel/house/doors.ts';
+import type { SeamHook } from './kernel/house/seams.ts';
 import { createLogger } from './lib/log.ts';
+import type { Connections } from './lib/postgres/connections.ts';
 import { SecretScrubber } from './lib/secret-scrubber.ts';
 import { ClosingOrder } from './lib/timing/closing.ts';
 
@@ -39,6 +45,11 @@ export interface DispatchOptions {
   subjectId?: string;
   /** Not before. */
   runAt?: Date;
+  /**
+   * A `pg` client inside your transaction, or anything with its `query`: the job is made if and when you commit. Its
+   * login needs `grantDispatch`.
+   */
+  client?: DispatchClient;
 }
 
 /** Sluice inside another program. */
@@ -54,6 +65,14 @@ export interface Sluice<Definition extends OwnDefinition = OwnDefinition> {
   job(tenantId: string, jobId: string): Promise<OwnJobState>;
   /** Resolves when the job has ended, however it ended. */
   wait(tenantId: string, jobId: string, options?: { signal?: AbortSignal }): Promise<OwnJobState>;
+  /** API and console as a web-standard handler. `prefix` is where it lies in your server, such as `/sluice`. */
+  fetch(request: Request, mounted?: Mounted): Promise<Response>;
+  /** The same for Express and others on node:http: `app.use('/sluice', sluice.handler)`, before any body parser. */
+  readonly handler: ReturnType<typeof nodeHandler>;
+  /** The same for Fastify: `await app.register(sluice.fastify, { prefix: '/sluice' })`. */
+  readonly fastify: ReturnType<typeof fastifyMount>;
+  /** Lets a login of yours dispatch in its own transactions. It can do nothing else by it. */
+  grantDispatch(role: string): Promise<void>;
   /** Lets slices in flight end within the grace period, then closes everything. */
   stop(): Promise<void>;
 }
@@ -63,28 +82,50 @@ export async function openSluice<
   const P extends OwnDefinition = never,
   const T extends OwnDefinition = never,
 >(options: SluiceOptions<P, T> = {}): Promise<Sluice<P | T>> {
+  return (await openEmbedded<P, T>(options)).sluice;
+}
+
+/** The same with what is behind it, for the test kit. */
+export async function openEmbedded<P extends OwnDefinition, T extends OwnDefinition>(
+  options: SluiceOptions<P, T>,
+  { seams }: { seams?: SeamHook } = {},
+): Promise<{ sluice: Sluice<P | T>; base: Installation }> {
   const { config, logger, scrubber } = await configure(options);
   const closing = new ClosingOrder((sentence, err) => logger.error({ err }, sentence));
   const definitions = { pipelines: options.pipelines ?? [], tasks: options.tasks ?? [] };
   try {
-    const { base, readiness } = await openProcess({ config, logger, scrubber, definitions }, closing);
-    const own = base.doors.get('own');
+    const process = { config, logger, scrubber, definitions, ...(seams && { seams }) };
+    const { base, server, readiness } = await openProcess(process, closing);
     let stopped: Promise<void> | null = null;
-    return {
-      databaseUrl: base.connections.ownerUrl ?? '',
-      dispatch: (name, input, wish) => own.dispatch(name, input, wish),
-      job: (tenantId, jobId) => own.job({ tenantId, jobId }),
-      wait: (tenantId, jobId, { signal } = {}) => own.wait({ tenantId, jobId }, signal),
-      stop: () => {
-        readiness.close();
-        stopped ??= closing.closeAll();
-        return stopped;
-      },
+    const stop = () => {
+      readiness.close();
+      stopped ??= closing.closeAll();
+      return stopped;
     };
+    return { sluice: { ...facadeOf(base, server), stop }, base };
   } catch (error) {
     await closing.closeAll();
     throw error;
   }
+}
+
+function facadeOf(base: Installation, server: FastifyInstance): Omit<Sluice, 'stop'> {
+  const own = base.doors.get('own');
+  return {
+    databaseUrl: base.connections.ownerUrl ?? '',
+    dispatch: (name, input, wish) => own.dispatch(name, input, wish),
+    job: (tenantId, jobId) => own.job({ tenantId, jobId }),
+    wait: (tenantId, jobId, { signal } = {}) => own.wait({ tenantId, jobId }, signal),
+    fetch: webHandler(server),
+    handler: nodeHandler(server),
+    fastify: fastifyMount(server),
+    grantDispatch: async (role) => grantDispatch(ownerOf(base.connections), role),
+  };
+}
+
+function ownerOf({ ownerUrl }: Connections): string {
+  if (ownerUrl !== null) return ownerUrl;
+  throw new Error('Only a process that has the owner’s databaseUrl can grant rights');
 }
 
 /** Only what the caller says counts: the environment and the files around are another program's. */

@@ -8,6 +8,7 @@ import { Workbooks } from './kernel/files/workbooks.ts';
 import { openAppTables } from './kernel/house/app-tables-store.ts';
 import { Doors } from './kernel/house/doors.ts';
 import type { Ground, OpenHouse } from './kernel/house/house.ts';
+import type { SeamHook } from './kernel/house/seams.ts';
 import { Kernel } from './kernel/jobs/kernel.ts';
 import { sessionName } from './kernel/jobs/lease/membership.ts';
 import { CircuitBreakers } from './kernel/limits/circuit-breaker.ts';
@@ -35,6 +36,8 @@ export interface ProcessOptions {
   scrubber: SecretScrubber;
   /** What the config file lists for houses, such as processors and embedders. */
   definitions?: Definitions;
+  /** Of a test: makes slices of users' pipelines die. */
+  seams?: SeamHook;
 }
 
 /** What every process of an installation has: the ground of its houses, and what only the wiring needs. */
@@ -64,7 +67,7 @@ export async function openInstallation(
 }
 
 async function openGround(
-  { config, logger, scrubber, definitions = {} }: ProcessOptions,
+  { config, logger, scrubber, definitions = {}, seams = () => {} }: ProcessOptions,
   closing: ClosingOrder,
 ): Promise<Omit<Installation, 'houses'>> {
   const connections = await openConnections({ config, logger, scrubber }, closing);
@@ -106,6 +109,7 @@ async function openGround(
     limits: new RateLimits({ db, metrics: new LimitMetrics(registry) }),
     breakers: new CircuitBreakers({ db, logger }),
     openAppTables: () => openAppTables(connections.ownerUrl),
+    seams,
     definitions: (name) => definitions[name] ?? [],
   };
 }

@@ -33,4 +33,4 @@ export {
   type TaskContext,
   type TaskDefinition,
 } from './houses.ts';
-export type { OwnJobState as JobState } from './kernel/house/doors.ts';
+export type { DispatchClient, OwnJobState as JobState } from './kernel/house/doors.ts';

@@ -20,7 +20,9 @@ const isCommandKit = (file: string) => /^src\/cli\/(client|terminal)\//.test(fil
 const houseList = 'src/houses.ts';
 const wiring = [
   houseList,
-  ...['app', 'config', 'embedded', 'installation', 'library', 'main'].map((name) => `src/${name}.ts`),
+  ...['app', 'config', 'embedded', 'installation', 'library', 'main', 'testing'].map(
+    (name) => `src/${name}.ts`,
+  ),
 ];
 
 /** May use the environment, because the values never pass through the configuration. */

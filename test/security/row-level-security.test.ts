@@ -180,13 +180,14 @@ async function statementsAgainst(table: string): Promise<Record<string, string>>
 /** Tables and views that belong to no tenant, and why nothing of a tenant can be read out of them. */
 const tenantless: Record<string, string> = {
   dependency_rate_limits:
-    'what the installation’s own services said about their rate limits, for the kernel role alone',
+    'what the installation’s own services said of their limits, for the kernel role alone',
   ended_job_tables: 'names of tables of ended jobs and their periods, for the kernel role alone',
   erased_tenants: 'hashes only',
   event_eras: 'when the event log began anew, for the kernel role alone',
   event_partitions: 'ranges of event ids, for the kernel role alone',
   office_candidates: 'processes that would take over an office, for the kernel role alone',
   offices: 'which process holds an office, for the kernel role alone',
+  own_pipelines: 'pipelines that users define, and when their schedules come due, for the kernel role alone',
   rate_limits: 'moments under keys, for the kernel role alone',
   schema_migrations: 'which migrations ran',
   tenant_signing: 'the key that signs tenants, for the kernel role alone',

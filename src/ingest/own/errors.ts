@@ -1,4 +1,4 @@
-import { bug, conflict, defineErrors, forbidden, invalid, notFound } from '../../lib/errors.ts';
+import { bug, defineErrors, forbidden, invalid, notFound } from '../../lib/errors.ts';
 
 export const ownErrors = defineErrors({
   definition_invalid: invalid(
@@ -25,8 +25,8 @@ export const ownErrors = defineErrors({
     'Effects may not use this table',
     'Grant it: `grant select, insert, update, delete on <table> to sluice_effects`. Sluice’s own tables stay closed.',
   ),
-  client_not_in_transaction: conflict(
-    'The client is not inside a transaction',
-    'Begin one first, or leave out `client`: then the job is made in a transaction of its own.',
+  dispatch_refused: forbidden(
+    'This login may not dispatch',
+    'Grant it once, as the owner: `await sluice.grantDispatch(role)`.',
   ),
 });

@@ -16,7 +16,7 @@ export const ownHouse = defineHouse({
   open: async (ground) => {
     const { openOwnHouse } = await import('./open.ts');
     const listed = [...ground.definitions('pipelines'), ...ground.definitions('tasks')];
-    const { house, door } = openOwnHouse({ ...ground, listed: listed as readonly OwnDefinition[] });
+    const { house, door } = await openOwnHouse({ ...ground, listed: listed as readonly OwnDefinition[] });
     ground.doors.offer('own', door);
     return house;
   },

@@ -1,4 +1,4 @@
-import type { OwnJobState } from '../../kernel/house/doors.ts';
+import type { DispatchClient, OwnJobState } from '../../kernel/house/doors.ts';
 import {
   type BeforeCommit,
   dispatch,
@@ -6,14 +6,17 @@ import {
   getJob,
   type JobKey,
 } from '../../kernel/jobs/dispatch/service.ts';
+import { jobErrors } from '../../kernel/jobs/errors.ts';
 import type { Kernel } from '../../kernel/jobs/kernel.ts';
 import type { Job, NewJob } from '../../kernel/jobs/types.ts';
+import { tenancyErrors } from '../../kernel/tenancy/errors.ts';
 import { provisionTenant } from '../../kernel/tenancy/provisioning.ts';
 import { newId } from '../../lib/ids.ts';
 import { Bell } from '../../lib/timing/bell.ts';
 import { checkInput, inputAsJson } from './definitions/input.ts';
 import { mostRetries } from './definitions/retry.ts';
 import { ownErrors } from './errors.ts';
+import { dispatchThrough } from './own-store.ts';
 import { resultKey } from './pipelines/own-pipeline.ts';
 import type { OwnDefinition } from './types.ts';
 
@@ -65,7 +68,7 @@ function getDefinition({ definitions }: Pick<OwnDeps, 'definitions'>, name: stri
 }
 
 /** The job of a checked input. */
-async function jobFor(
+export async function jobFor(
   deps: Pick<OwnDeps, 'definitions'>,
   { name, input, wish }: { name: string; input: unknown; wish: DispatchWish },
 ): Promise<NewJob> {
@@ -109,6 +112,38 @@ export async function dispatchOwn(
     await beforeCommit(tx, made);
     return made;
   });
+}
+
+/**
+ * Through the caller's own connection, in its transaction: what it rolls back was never dispatched, and what it commits
+ * is announced by PostgreSQL.
+ */
+export async function dispatchWith(
+  deps: OwnDeps,
+  client: DispatchClient,
+  { name, input, wish }: { name: string; input: unknown; wish: DispatchWish },
+): Promise<{ jobId: string }> {
+  const job = await jobFor(deps, { name, input, wish });
+  const { tenantId, subjectId = null, runAt = null } = wish;
+  await deps.kernel.quotas.assertRoom(tenantId);
+  const wanted = { tenantId, name, input: job.payload?.input, subjectId, runAt };
+  try {
+    return { jobId: await dispatchThrough(client, wanted) };
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+/** What the database refused, under the codes of other ways in. */
+function refusalOf(error: unknown): unknown {
+  const { code, constraint, message } = error as { code?: string; constraint?: string; message: string };
+  const extras = { cause: error };
+  if (constraint === 'job_already_active') return jobErrors.raise.job_already_active(message, extras);
+  if (constraint === 'task_unknown') return ownErrors.raise.task_unknown(message, extras);
+  if (constraint === 'input_invalid') return ownErrors.raise.input_invalid(message, extras);
+  if (constraint === 'tenant_id_refused') return tenancyErrors.raise.tenant_id_refused(message, extras);
+  if (constraint === 'tenant_erased') return tenancyErrors.raise.tenant_erased(message, extras);
+  return code === '42501' ? ownErrors.raise.dispatch_refused(message, extras) : error;
 }
 
 /** A job as whoever dispatched it sees it. */

@@ -48,7 +48,8 @@ export interface Schedule<Input> {
   timeZone?: string;
   /** Whose jobs they are. Default: `default`, the tenant of whoever runs Sluice. */
   tenantId?: string;
-  input?: Input;
+  /** Also as a function of the moment that the job is for. */
+  input?: Input | ((tick: Date) => Input);
 }
 
 /** At most `limit` jobs of the same tenant and key run at a time; the others wait their turn and use no attempt. */

@@ -26,6 +26,17 @@ export async function openAppTables(ownerUrl: string | null): Promise<boolean> {
   return true;
 }
 
+/** The one right that a login of an application needs to dispatch in its own transactions. */
+export async function grantDispatch(ownerUrl: string, role: string): Promise<void> {
+  await withOwner(ownerUrl, async (client) => {
+    const grantee = quoteIdentifier(role);
+    await runPatiently(client, `grant usage on schema public to ${grantee}`);
+    await runPatiently(client, `grant execute on function ${dispatchFunction} to ${grantee}`);
+  });
+}
+
+const dispatchFunction = 'public.sluice_dispatch(text, text, jsonb, text, timestamptz)';
+
 /** Sequences of columns go with their tables: those of Sluice's own tables stay closed. */
 const closedTables = `
   with granted as (

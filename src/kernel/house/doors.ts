@@ -120,11 +120,23 @@ export interface OwnDoor {
   dispatch(
     name: string,
     input: unknown,
-    wish: { tenantId: string; subjectId?: string | undefined; runAt?: Date | undefined; createdBy?: string },
+    wish: {
+      tenantId: string;
+      subjectId?: string | undefined;
+      runAt?: Date | undefined;
+      createdBy?: string;
+      /** The caller's own connection, inside its transaction. */
+      client?: DispatchClient | undefined;
+    },
   ): Promise<{ jobId: string }>;
   job(key: JobId): Promise<OwnJobState>;
   /** Resolves at the end of the job. */
   wait(key: JobId, signal?: AbortSignal): Promise<OwnJobState>;
+}
+
+/** Anything with the `query` of a `pg` client. */
+export interface DispatchClient {
+  query(text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
 }
 
 export interface OwnJobState {

@@ -21,6 +21,7 @@ import type { KernelConfig } from '../settings.ts';
 import type { AttentionSource } from '../stats/types.ts';
 import type { UpkeepTask } from '../upkeep/types.ts';
 import type { Doors } from './doors.ts';
+import type { SeamHook } from './seams.ts';
 import type { Verdict } from './verdict.ts';
 
 /**
@@ -89,6 +90,8 @@ export interface Ground {
    * the owner's login is not known.
    */
   openAppTables(): Promise<boolean>;
+  /** Called where a process could die while it runs users' pipelines; does nothing outside of tests. */
+  readonly seams: SeamHook;
   /** What the config file lists under this name, checked. */
   definitions(name: string): readonly unknown[];
 }

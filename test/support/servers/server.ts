@@ -83,7 +83,7 @@ export function useServer(database: TestDatabase, options: TestServerOptions = {
       logger: pino({ level: 'silent' }),
       authenticator,
       metrics: createMetricsRegistry(),
-      routes: options.routes ?? everyRoute(database, authenticator),
+      routes: options.routes ?? (await everyRoute(database, authenticator)),
       version: '0.0.0-test',
       isReady: options.isReady ?? (async () => ({ ready: true, checks: { database: { state: 'ok' } } })),
       clock,
@@ -114,7 +114,7 @@ export function useServer(database: TestDatabase, options: TestServerOptions = {
 }
 
 /** As the product has them, on a kernel that takes no jobs by itself. */
-function everyRoute(database: TestDatabase, authenticator: Authenticator): RouteModule[] {
+async function everyRoute(database: TestDatabase, authenticator: Authenticator): Promise<RouteModule[]> {
   const { db } = database;
   const files = createFiles({ filesBackend: 'local', dataDir: tmpdir() });
   const kernel = testKernel(database);
@@ -136,7 +136,7 @@ function everyRoute(database: TestDatabase, authenticator: Authenticator): Route
       testKnowledgeHouse(db, { kernel, files }),
       testScrapeHouse(db, { kernel }),
       testAdapterHouse(db, { items, uploads, kernel }),
-      testOwnHouse(kernel),
+      await testOwnHouse(kernel),
     ],
   });
 }

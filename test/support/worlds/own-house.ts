@@ -5,7 +5,11 @@ import type { OpenHouse } from '../../../src/kernel/house/house.ts';
 import type { Kernel } from '../../../src/kernel/jobs/kernel.ts';
 
 /** The house of users' own pipelines; without definitions it has its routes and nothing to dispatch. */
-export function testOwnHouse(kernel: Kernel, listed: readonly OwnDefinition[] = []): OpenHouse {
+export async function testOwnHouse(
+  kernel: Kernel,
+  listed: readonly OwnDefinition[] = [],
+): Promise<OpenHouse> {
   const logger = pino({ level: 'silent' });
-  return openOwnHouse({ kernel, logger, listed, openAppTables: async () => true }).house;
+  return (await openOwnHouse({ kernel, logger, listed, openAppTables: async () => true, seams: () => {} }))
+    .house;
 }

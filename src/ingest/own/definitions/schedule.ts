@@ -22,7 +22,15 @@ export function findScheduleProblem(schedule: Schedule<unknown> | undefined): st
 }
 
 /** The first moment after `after`; null when there is none. */
-function nextTick({ every, cron = '', timeZone = 'UTC' }: Schedule<unknown>, after: Date): Date | null {
+export function nextTick(
+  { every, cron = '', timeZone = 'UTC' }: Schedule<unknown>,
+  after: Date,
+): Date | null {
   if (every !== undefined) return new Date((Math.floor(after.getTime() / every) + 1) * every);
   return new Cron(cron, { timezone: timeZone, paused: true }).nextRun(after);
+}
+
+/** Changes when the schedule does. */
+export function fingerprintOf({ every, cron, timeZone }: Schedule<unknown>): string {
+  return every === undefined ? `${cron} ${timeZone ?? 'UTC'}` : `every ${every}`;
 }

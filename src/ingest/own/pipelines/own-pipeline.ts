@@ -1,7 +1,6 @@
-import type { Outcome, Pipeline, Slice, SliceResult, SliceState } from '../../../kernel/jobs/types.ts';
-import { checkInput } from '../definitions/input.ts';
+import type { SeamHook } from '../../../kernel/house/seams.ts';
+import type { Outcome, Slice, SliceResult, SliceState } from '../../../kernel/jobs/types.ts';
 import { asJson } from '../definitions/json.ts';
-import { mostRetries } from '../definitions/retry.ts';
 import { withEffects } from '../effects.ts';
 import { ownErrors } from '../errors.ts';
 import type {
@@ -21,22 +20,22 @@ const maxCheckpointBytes = 512 * 1024;
 const maxEventBytes = 8 * 1024;
 const usualWaitMs = 1_000;
 
-/** How the kernel runs a pipeline that somebody has defined. */
-export function ownPipeline(definition: PipelineDefinition): Omit<Pipeline, 'onError'> {
-  const { cleanUp } = definition;
+/** One slice of a pipeline that somebody has defined: of its work, or of its cleanup. */
+export async function runSlice(
+  definition: PipelineDefinition,
+  slice: Slice,
+  { input, work, seams }: { input: unknown; work: PipelineDefinition['advance']; seams: SeamHook },
+): Promise<SliceResult> {
+  const { effects, ...result } = resultFor(definition, slice, await work(sliceFor(slice, input)));
+  if (!effects) return result;
   return {
-    name: definition.name,
-    maxRetries: mostRetries(definition.retry),
-    advance: async (slice) => {
-      const given = await sliceFor(definition, slice);
-      return resultFor(definition, slice, await definition.advance(given));
+    ...result,
+    effects: async (tx) => {
+      seams('before-effects', slice.job);
+      tx.afterCommit(() => seams('after-commit', slice.job));
+      await effects(tx);
+      seams('after-effects', slice.job);
     },
-    ...(cleanUp && {
-      cleanUp: async (slice: Slice) => {
-        const given = await sliceFor(definition, slice);
-        return resultFor(definition, slice, await cleanUp(given));
-      },
-    }),
   };
 }
 
@@ -47,8 +46,8 @@ export function ownJob(job: Slice['job'], input: unknown): OwnJob<unknown> {
   return { jobId, tenantId, subjectId, input, checkpoint, counters, retries: retryCount };
 }
 
-async function sliceFor(definition: PipelineDefinition, slice: Slice): Promise<OwnSlice<unknown>> {
-  const job = ownJob(slice.job, await checkInput(definition, slice.job.payload.input));
+function sliceFor(slice: Slice, input: unknown): OwnSlice<unknown> {
+  const job = ownJob(slice.job, input);
   return {
     job,
     signal: slice.signal,

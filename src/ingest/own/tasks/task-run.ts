@@ -1,3 +1,4 @@
+import type { Seam, SeamHook } from '../../../kernel/house/seams.ts';
 import type { Outcome, Slice, SliceResult } from '../../../kernel/jobs/types.ts';
 import { asJson } from '../definitions/json.ts';
 import { ownErrors } from '../errors.ts';
@@ -28,22 +29,26 @@ const turnMs = 5_000;
 export class TaskRun {
   readonly #definition: TaskDefinition;
   readonly #slice: Slice;
+  readonly #seams: SeamHook;
   readonly #memory: Map<string, RememberedStep>;
   readonly #uses = new Map<string, number>();
   readonly #startedAtMs = performance.now();
   readonly #left: Promise<SliceResult>;
   #leave: (result: SliceResult) => void = () => {};
+  #die: (error: unknown) => void = () => {};
   #leavesWith: Outcome | null = null;
   #inFlight = 0;
   #saving: Promise<unknown> = Promise.resolve();
 
-  constructor(definition: TaskDefinition, slice: Slice) {
+  constructor(definition: TaskDefinition, slice: Slice, seams: SeamHook) {
+    this.#seams = seams;
     this.#definition = definition;
     this.#slice = slice;
     const steps = (slice.job.checkpoint.steps ?? []) as RememberedStep[];
     this.#memory = new Map(steps.map((step) => [step.name, step]));
-    this.#left = new Promise((resolve) => {
+    this.#left = new Promise((resolve, reject) => {
       this.#leave = resolve;
+      this.#die = reject;
     });
   }
 
@@ -81,7 +86,9 @@ export class TaskRun {
       await this.#slice.assertHeld();
       const beganAtMs = performance.now();
       const { signal } = this.#slice;
+      if (this.#diesAt('before-step')) return await never();
       const done = await work({ idempotencyKey: `${this.#slice.job.jobId}/${key}`, signal });
+      if (this.#diesAt('after-step')) return await never();
       const value = asJson(done, { what: `The result of step ${key}`, maxBytes: maxMemoryBytes });
       const tookMs = Math.round(performance.now() - beganAtMs);
       await this.#remember({ name: key, value, at: new Date().toISOString(), tookMs });
@@ -89,6 +96,18 @@ export class TaskRun {
     } finally {
       this.#inFlight -= 1;
       this.#leaveWhenQuiet();
+    }
+  }
+
+  /** What dies here leaves the task's own code where it is: thrown, that code could catch it and go on. */
+  #diesAt(seam: Seam): boolean {
+    try {
+      this.#seams(seam, this.#slice.job);
+      return false;
+    } catch (error) {
+      this.#leavesWith = { type: 'continue' };
+      this.#die(error);
+      return true;
     }
   }
 
