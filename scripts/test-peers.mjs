@@ -12,6 +12,8 @@ const debianPackages = [
   { name: 'pgbouncer', command: 'pgbouncer', neededFor: 'transaction pooling in front of PostgreSQL' },
   { name: 'vsftpd', command: 'vsftpd', neededFor: 'adapters that read from a real FTP server' },
   { name: 'openssl', command: 'openssl', neededFor: 'certificates of FTP servers in tests' },
+  { name: 'tesseract-ocr', command: 'tesseract', neededFor: 'text in images and scans' },
+  { name: 'git', command: 'git', neededFor: 'repositories that Git itself serves' },
   { name: 'util-linux', command: 'setpriv', neededFor: 'running the server as an ordinary user' },
 ];
 const newestNodeMajor = 24;

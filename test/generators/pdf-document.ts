@@ -4,6 +4,7 @@ export interface PdfLineSpec {
   text: string;
   size?: number;
   y?: number;
+  x?: number;
 }
 
 export interface PdfSpec {
@@ -13,6 +14,8 @@ export interface PdfSpec {
   isCompressed?: boolean;
   /** Locked with a password that nobody knows. */
   isEncrypted?: boolean;
+  /** A JPEG that each page without lines consists of: a scan. */
+  scan?: { jpeg: Buffer; width: number; height: number };
   /** Bytes of the first page's content before it is compressed, in place of its lines. */
   content?: Buffer;
 }
@@ -27,13 +30,23 @@ export function pdfDocument(spec: PdfSpec): Buffer {
   add(`<< /Type /Pages /Kids [${pageIds.map((id) => `${id} 0 R`).join(' ')}] /Count ${pageIds.length} >>`);
   add('<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>');
   spec.pages.forEach((lines, at) => {
-    const resources = '/Resources << /Font << /F1 3 0 R >> >>';
+    const isScan = spec.scan !== undefined && lines.length === 0;
+    const scanId = first + spec.pages.length * 2;
+    const images = isScan ? `/XObject << /Im1 ${scanId} 0 R >> ` : '';
+    const resources = `/Resources << ${images}/Font << /F1 3 0 R >> >>`;
     add(
       `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] ${resources} /Contents ${first + at * 2 + 1} 0 R >>`,
     );
-    const content = at === 0 && spec.content !== undefined ? spec.content : contentOf(lines);
+    const given = isScan ? Buffer.from('q 612 0 0 792 0 0 cm /Im1 Do Q') : contentOf(lines);
+    const content = at === 0 && spec.content !== undefined ? spec.content : given;
     add(streamOf(content, spec.isCompressed ?? false));
   });
+  if (spec.scan !== undefined) {
+    const { jpeg, width, height } = spec.scan;
+    const head = `<< /Type /XObject /Subtype /Image /Width ${width} /Height ${height} /ColorSpace /DeviceGray`;
+    const stream = ` /BitsPerComponent 8 /Filter /DCTDecode /Length ${jpeg.length} >>\nstream\n`;
+    add(Buffer.concat([Buffer.from(head + stream), jpeg, Buffer.from('\nendstream')]));
+  }
   const trailer = [
     `/Size ${objects.length + 1}`,
     '/Root 1 0 R',
@@ -47,9 +60,14 @@ export function pdfDocument(spec: PdfSpec): Buffer {
 function contentOf(lines: (string | PdfLineSpec)[]): Buffer {
   let y = 740;
   const parts = lines.map((line) => {
-    const { text, size = 11, y: place } = typeof line === 'string' ? ({ text: line } as PdfLineSpec) : line;
+    const {
+      text,
+      size = 11,
+      y: place,
+      x = 72,
+    } = typeof line === 'string' ? ({ text: line } as PdfLineSpec) : line;
     y = place ?? y - size * 1.3;
-    return `BT /F1 ${size} Tf 72 ${y.toFixed(1)} Td (${escaped(text)}) Tj ET`;
+    return `BT /F1 ${size} Tf ${x} ${y.toFixed(1)} Td (${escaped(text)}) Tj ET`;
   });
   return Buffer.from(parts.join('\n'), 'latin1');
 }

@@ -67,8 +67,9 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions) {
   const { customRerankers = [] } = options;
   const rerankers = openRerankers({ fetch, secrets: options.secrets, breakers, custom: customRerankers });
   const { references = null, youtubeBaseUrl } = options;
-  const { secrets } = options;
-  const sourceDeps = { db, files, fetch, secrets, folderRoot, maxFileBytes, references, youtubeBaseUrl };
+  const { secrets, knowledgeOcrCommand: command, knowledgeOcrLanguages: languages } = options;
+  const ocr = command === 'off' ? null : { command, languages };
+  const sourceDeps = { db, files, fetch, secrets, ocr, folderRoot, maxFileBytes, references, youtubeBaseUrl };
   const worker: KnowledgeWorkerDeps = {
     db,
     logger,

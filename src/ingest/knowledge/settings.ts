@@ -12,6 +12,15 @@ export const knowledgeSettings = {
     default: 100 * mebibyte,
     describe: 'The largest document that a knowledge base accepts, as a file or from a folder.',
   }),
+  knowledgeOcrCommand: setting('KNOWLEDGE_OCR_COMMAND', text({ max: 1_000 }), {
+    default: 'tesseract',
+    describe:
+      'Reads images and scans, called as tesseract is; if it is missing, documents say so. `off`: nothing does.',
+  }),
+  knowledgeOcrLanguages: setting('KNOWLEDGE_OCR_LANGUAGES', text({ max: 200 }), {
+    default: 'eng',
+    describe: 'The languages of images and scans, such as `eng+deu`; each must be installed for the program.',
+  }),
   knowledgeMaxBases: setting('KNOWLEDGE_MAX_BASES', wholeNumber({ min: 1, max: 1_000_000 }), {
     default: 1_000,
     describe: 'How many knowledge bases a tenant may have.',

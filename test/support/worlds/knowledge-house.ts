@@ -35,6 +35,8 @@ export function testKnowledgeHouse(
     countTokens: (text) => Math.ceil(text.length / 4),
     knowledgeFolderRoot: null,
     knowledgeMaxFileBytes: 10 * 1024 * 1024,
+    knowledgeOcrCommand: 'off',
+    knowledgeOcrLanguages: 'eng',
     knowledgeMaxBases: 1_000,
     knowledgeMaxSources: 100,
     knowledgeMaxFiles: 1_000,

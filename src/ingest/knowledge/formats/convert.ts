@@ -60,6 +60,12 @@ async function readKind({ kind, bytes }: ConvertInput, options: ConvertOptions):
       return (await import('./html/html.ts')).readHtml(bytes, options);
     case 'pdf':
       return (await import('./pdf/pdf.ts')).readPdf(bytes, options);
+    case 'rtf':
+      return (await import('./rtf/rtf.ts')).readRtf(bytes, options);
+    case 'eml':
+      return (await import('./mail/eml.ts')).readEml(bytes, options);
+    case 'image':
+      return (await import('./ocr/image.ts')).readImage(bytes, options);
     case 'docx':
       return (await import('./docx/docx.ts')).readDocx(bytes, options);
     case 'pptx':

@@ -25,6 +25,8 @@ const kindsByEnding: Record<string, DocumentKind> = {
   tsv: 'csv',
   vtt: 'vtt',
   srt: 'srt',
+  rtf: 'rtf',
+  eml: 'eml',
 };
 
 const mediaTypes: Record<DocumentKind, string> = {
@@ -40,6 +42,9 @@ const mediaTypes: Record<DocumentKind, string> = {
   csv: 'text/csv',
   vtt: 'text/vtt',
   srt: 'application/x-subrip',
+  rtf: 'application/rtf',
+  eml: 'message/rfc822',
+  image: 'image/*',
 };
 
 export function mediaTypeOf(kind: DocumentKind): string {
@@ -72,7 +77,10 @@ export function detectKind(
   const named = kindOfName(name) ?? kindOfMediaType(mediaType);
   const start = bytes.subarray(0, startBytes);
   if (isPdf(start, named)) return 'pdf';
+  if (/^\s*\{\\rtf/.test(start.toString('latin1', 0, 64))) return 'rtf';
   const binary = recogniseBinary(start);
+  // Only as a file on its own: folders and exports are full of pictures without a text.
+  if (binary !== null && readableImages.has(binary)) return 'image';
   if (binary !== null) return kindOfBinary(bytes, { what: binary, named });
   if (named === 'pdf')
     throw documentErrors.raise.pdf_is_broken('The file does not start like a PDF document');
@@ -88,6 +96,14 @@ export function detectKind(
   if (looksBinary(text)) throw documentErrors.raise.document_is_binary('The document is binary and not text');
   return named ?? kindOfText(text);
 }
+
+const readableImages = new Set([
+  'a PNG image',
+  'a JPEG image',
+  'a WebP image',
+  'a TIFF image',
+  'a GIF image',
+]);
 
 /** Printers and mail programs put lines before the header; PDF readers search the first 1,024 bytes. */
 function isPdf(start: Buffer, named: DocumentKind | null): boolean {
@@ -133,6 +149,8 @@ function kindOfArchive(
 
 function kindOfText(text: string): DocumentKind {
   if (/^\s*<(?:!doctype\s+html|html|head|body)\b/i.test(text)) return 'html';
+  if (/^(?:From |Return-Path:|Received:|Delivered-To:|Message-ID:|MIME-Version:|DKIM-Signature:)/i.test(text))
+    return 'eml';
   if (/^\s*WEBVTT(?:\s|$)/.test(text)) return 'vtt';
   if (/^\s*\d+\s*\n\d{1,2}:\d\d:\d\d[,.]\d{1,3} -->/.test(text)) return 'srt';
   return 'text';

@@ -90,8 +90,11 @@ export class DocumentReader {
 
   #hear(answer: ThreadAnswer): void {
     if (answer.id !== this.#current?.question.id) return;
-    if (answer.type === 'progress') this.#timers[1]?.refresh();
-    else this.#finish((asked) => asked.resolve(answer.result));
+    if (answer.type === 'progress') {
+      this.#timers[1]?.refresh();
+      // Each page that is recognised may take as long as a whole document otherwise.
+      if (answer.isRecognising) this.#timers[0]?.refresh();
+    } else this.#finish((asked) => asked.resolve(answer.result));
   }
 
   /** Limits the time of the whole document and of each piece. A busy thread cannot do so itself. */

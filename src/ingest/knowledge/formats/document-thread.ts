@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { giveWay } from '../../../lib/threads/give-way.ts';
 import { convertDocument } from './convert.ts';
-import type { DocumentKind, DocumentLimits, ReadResult } from './types.ts';
+import type { ConvertOptions, DocumentKind, DocumentLimits, ReadResult } from './types.ts';
 
 // Runs in the thread that reads documents; `document-reader.ts` starts and watches it.
 if (parentPort !== null) {
@@ -17,11 +17,12 @@ function answerQuestions(port: MessagePort): void {
   const answer = (message: ThreadAnswer) => port.postMessage(message);
   port.on('message', async ({ id, kind, name, bytes, charset, limits }: ThreadQuestion) => {
     let toldAt = 0;
-    const onProgress = () => {
+    const onProgress: ConvertOptions['onProgress'] = (doing) => {
+      const isRecognising = doing?.isRecognising ?? false;
       const now = performance.now();
-      if (now - toldAt < progressEveryMs) return;
+      if (now - toldAt < progressEveryMs && !isRecognising) return;
       toldAt = now;
-      answer({ type: 'progress', id });
+      answer({ type: 'progress', id, isRecognising });
     };
     const document = { kind, name, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) };
     answer({ type: 'done', id, result: await convertDocument(document, { limits, charset, onProgress }) });
@@ -39,5 +40,5 @@ export interface ThreadQuestion {
 }
 
 export type ThreadAnswer =
-  | { type: 'progress'; id: number }
+  | { type: 'progress'; id: number; isRecognising: boolean }
   | { type: 'done'; id: number; result: ReadResult };

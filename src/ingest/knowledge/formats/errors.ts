@@ -19,7 +19,7 @@ export const documentErrors = defineErrors({
   document_is_binary: invalid(
     415,
     'The format of the document is not supported',
-    'Add it as Markdown, plain text, HTML, PDF, DOCX, PPTX, XLSX, ODT, EPUB, CSV, VTT or SRT.',
+    'Add it as Markdown, plain text, HTML, PDF, DOCX, PPTX, XLSX, ODT, EPUB, RTF, EML, CSV, VTT or SRT.',
   ),
   document_takes_too_long: invalid(
     422,
@@ -56,7 +56,17 @@ export const documentErrors = defineErrors({
   pdf_has_no_text: invalid(
     422,
     'The PDF document has no text',
-    'It is probably a scan: run text recognition (OCR) over it and add the result.',
+    'If it is a scan, ask the operator for text recognition (KNOWLEDGE_OCR_COMMAND), or add the result of one.',
+  ),
+  document_needs_ocr: invalid(
+    422,
+    'The document needs text recognition',
+    'Ask the operator to install tesseract and to set KNOWLEDGE_OCR_COMMAND, or add a document with text.',
+  ),
+  document_ocr_failed: invalid(
+    422,
+    'Text recognition failed',
+    'Check that KNOWLEDGE_OCR_LANGUAGES are installed; or scan the page again, straight and with 300 dpi.',
   ),
   docx_is_broken: invalid(422, 'The Word document is broken', saveAgain),
   docx_is_encrypted: invalid(

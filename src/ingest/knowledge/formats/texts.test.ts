@@ -79,7 +79,7 @@ describe('what has no text', () => {
   });
 
   test.each([
-    ['an image by another name', '89504e470d0a1a0a0000', 'a.md', 'document_is_binary'],
+    ['an image by another name', '89504e470d0a1a0a0000', 'a.md', 'document_needs_ocr'],
     ['an archive', '504b030414000000080000000000', 'a.zip', 'document_is_binary'],
     ['control characters', '0001020304050607'.repeat(20), 'a.txt', 'document_is_binary'],
     ['a text that says it is a PDF', '68656c6c6f', 'a.pdf', 'pdf_is_broken'],

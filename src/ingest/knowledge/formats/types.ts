@@ -1,3 +1,5 @@
+import type { OcrSettings } from './ocr/recognise.ts';
+
 export const documentKinds = [
   'markdown',
   'text',
@@ -11,6 +13,9 @@ export const documentKinds = [
   'csv',
   'vtt',
   'srt',
+  'rtf',
+  'eml',
+  'image',
 ] as const;
 export type DocumentKind = (typeof documentKinds)[number];
 
@@ -71,6 +76,8 @@ export interface DocumentLimits {
   maxArchiveEntries: number;
   /** Larger pages are used whole, because finding their main text takes seconds. */
   maxHtmlElements: number;
+  /** What reads images and scans; null: nothing. */
+  ocr: OcrSettings | null;
 }
 
 const mebibyte = 1024 * 1024;
@@ -84,6 +91,7 @@ export const defaultDocumentLimits: DocumentLimits = {
   maxInflateRatio: 200,
   maxArchiveEntries: 10_000,
   maxHtmlElements: 50_000,
+  ocr: null,
 };
 
 /** The result of a reader, before it is cleaned for storage. */
@@ -102,6 +110,6 @@ export interface ConvertOptions {
   limits: DocumentLimits;
   /** From the Content-Type header. */
   charset: string | null;
-  /** Called between pieces, to show that reading goes on. */
-  onProgress(): void;
+  /** Called between pieces, to show that reading goes on. A page that is recognised takes its time. */
+  onProgress(doing?: { isRecognising: boolean }): void;
 }

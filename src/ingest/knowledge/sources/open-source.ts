@@ -3,6 +3,7 @@ import { getFile } from '../../../kernel/files/service.ts';
 import type { ReferenceReader } from '../../../kernel/house/doors.ts';
 import type { Ground } from '../../../kernel/house/house.ts';
 import { knowledgeErrors } from '../errors.ts';
+import type { OcrSettings } from '../formats/ocr/recognise.ts';
 import { listKbFiles } from '../store.ts';
 import type { KbKey, KnowledgeSource } from '../types.ts';
 import { createFilesSource } from './files.ts';
@@ -21,6 +22,8 @@ export interface SourceDeps extends Pick<Ground, 'db' | 'files' | 'fetch' | 'sec
   /** Each tenant may use its own folder below it; null: no folders. */
   folderRoot: string | null;
   maxFileBytes: number;
+  /** What reads images and scans; null: nothing. */
+  ocr: OcrSettings | null;
   /** Reads what scrapes hand over; null if scrapes are not part of the program. */
   references: ReferenceReader | null;
   youtubeBaseUrl?: string | undefined;
@@ -33,7 +36,7 @@ export function openSource(
   { referenceId }: { referenceId: string | null },
 ): Source {
   const { type, settings } = source;
-  const limits = { maxBytes: deps.maxFileBytes };
+  const limits = { maxBytes: deps.maxFileBytes, ocr: deps.ocr };
   switch (type) {
     case 'files':
       return createFilesSource({ ...storedFiles(deps, source), limits });

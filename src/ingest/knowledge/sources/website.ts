@@ -13,6 +13,7 @@ import type {
 } from '../../../kernel/crawl/types.ts';
 import { pageTypes } from '../../../kernel/house/doors.ts';
 import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
+import type { OcrSettings } from '../formats/ocr/recognise.ts';
 import { readDocument } from '../formats/read-document.ts';
 import { storableText, storableTitle } from '../formats/safe-text.ts';
 import {
@@ -46,6 +47,7 @@ export interface WebsiteDeps {
   fetch: GuardedFetch;
   /** Limit of a page or linked file; never more than 20 MB. */
   maxFileBytes?: number;
+  ocr?: OcrSettings | null;
   bounds?: Partial<CrawlBounds>;
   wait?: Wait;
 }
@@ -192,7 +194,10 @@ class Loading {
     const { url: uri, bytes, mediaType } = page;
     const result = await readDocument(
       { bytes, name: nameOf(uri), mediaType, ...(isHtml(mediaType) ? { kind: 'html' as const } : {}) },
-      { signal: this.#context.signal, limits: { maxBytes: this.#deps.maxFileBytes ?? maxPageBytes } },
+      {
+        signal: this.#context.signal,
+        limits: { maxBytes: this.#deps.maxFileBytes ?? maxPageBytes, ocr: this.#deps.ocr ?? null },
+      },
     );
     if (result.kind === 'error') return errorDocument(uri, result.code, result.message, result.title);
     const validators = { etag: page.memo, lastModified: page.lastModified };

@@ -1,3 +1,5 @@
+import { type PdfCell, tableAt } from './tables.ts';
+
 /** A piece of text with its position on the page, as the PDF library returns it. */
 export interface PdfItem {
   str: string;
@@ -13,6 +15,8 @@ export interface PdfLine {
   /** Font size of most characters. */
   fontSize: number;
   y: number;
+  /** Parts that are far apart: more than one may be a row of a table. */
+  cells: PdfCell[];
 }
 
 /** The lines of a page in document order, which usually is the reading order. */
@@ -50,7 +54,30 @@ function lineOf(items: readonly PdfItem[]): PdfLine | null {
     if (widest === undefined || item.str.length > widest.str.length) widest = item;
   }
   if (widest === undefined) return null;
-  return { text: text.replace(/\s+/g, ' ').trim(), fontSize: sizeOf(widest), y: yOf(widest) };
+  const shown = text.replace(/\s+/g, ' ').trim();
+  return { text: shown, fontSize: sizeOf(widest), y: yOf(widest), cells: cellsOf(items) };
+}
+
+/** Twice a wide space; words of justified text are nearer. */
+const cellGap = 1.2;
+
+function cellsOf(items: readonly PdfItem[]): PdfCell[] {
+  const cells: PdfCell[] = [];
+  let previous: PdfItem | undefined;
+  for (const item of items) {
+    if (item.str.trim() === '') continue;
+    const from = item.transform[4] ?? 0;
+    const last = cells.at(-1);
+    const text = item.str.replace(/\s+/g, ' ');
+    const isApart = last === undefined || from - last.to > sizeOf(item) * cellGap || from < last.from;
+    if (isApart) cells.push({ text: text.trim(), from, to: from + item.width });
+    else {
+      last.text += previous !== undefined && needsSpace(previous, item) ? ` ${text}` : text;
+      last.to = Math.max(last.to, from + item.width);
+    }
+    previous = item;
+  }
+  return cells.map((cell) => ({ ...cell, text: cell.text.trim() }));
 }
 
 /** Columns of a table are apart without a character between them. */
@@ -91,7 +118,8 @@ export class BodySize {
 
 export type PdfBlock =
   | { kind: 'heading'; level: number; text: string }
-  | { kind: 'paragraph' | 'item'; text: string };
+  | { kind: 'paragraph' | 'item'; text: string }
+  | { kind: 'table'; rows: string[][] };
 
 const bullet = /^[•◦▪‣●○■]\s*/;
 
@@ -100,7 +128,16 @@ export function blocksOf(lines: readonly PdfLine[], bodySize: number): PdfBlock[
   const blocks: PdfBlock[] = [];
   const usual = usualDistance(lines);
   let previous: PdfLine | undefined;
-  for (const line of lines) {
+  let below = 0;
+  for (const [at, line] of lines.entries()) {
+    if (at < below) continue;
+    const table = tableAt(lines, at);
+    if (table !== null) {
+      blocks.push({ kind: 'table', rows: table.rows });
+      below = at + table.length;
+      previous = undefined;
+      continue;
+    }
     const level = headingLevel(line, bodySize);
     const last = blocks.at(-1);
     const isNear = previous !== undefined && isNextLine(previous, line, usual);
@@ -109,7 +146,7 @@ export function blocksOf(lines: readonly PdfLine[], bodySize: number): PdfBlock[
       else blocks.push({ kind: 'heading', level, text: line.text });
     } else if (bullet.test(line.text)) {
       blocks.push({ kind: 'item', text: line.text.replace(bullet, '') });
-    } else if (last !== undefined && last.kind !== 'heading' && isNear) {
+    } else if (last !== undefined && last.kind !== 'heading' && last.kind !== 'table' && isNear) {
       last.text = joinLine(last.text, line.text);
     } else {
       blocks.push({ kind: 'paragraph', text: line.text });

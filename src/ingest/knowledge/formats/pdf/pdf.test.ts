@@ -54,6 +54,41 @@ describe('a PDF document', () => {
     );
   });
 
+  test('has its tables as tables, also with an empty cell and a row of one', async () => {
+    const row = (y: number, ...cells: string[]) =>
+      cells.flatMap((text, at) => (text === '' ? [] : [{ text, x: 72 + at * 150, y }]));
+    const page = [
+      { text: 'The parts are these.', y: 740 },
+      ...row(700, 'Part', 'Code', 'Price'),
+      ...row(686, 'Seal', 'KX-4410', '19.99'),
+      ...row(672, 'Hose', '', '7.50'),
+      ...row(658, 'Valves'),
+      ...row(644, 'Gate', 'V-1', '120.00'),
+      { text: 'Prices are without tax, and everything that follows is prose again.', y: 600 },
+    ];
+    expect(await textOf({ pages: [page] })).toBe(
+      [
+        'The parts are these.',
+        [
+          '| Part | Code | Price |',
+          '| --- | --- | --- |',
+          '| Seal | KX-4410 | 19.99 |',
+          '| Hose |  | 7.50 |',
+          '| Valves |  |  |',
+          '| Gate | V-1 | 120.00 |',
+        ].join('\n'),
+        'Prices are without tax, and everything that follows is prose again.',
+      ].join('\n\n'),
+    );
+  });
+
+  test('says where each page starts, also an empty one', async () => {
+    const found = await read(pdfDocument({ pages: [['One page.'], [], ['Another page.']] }));
+    if (found.kind !== 'text') throw new Error('no text');
+    expect(found.pageStarts).toEqual([0, 9, 9]);
+    expect(found.text.slice(9)).toBe('\n\nAnother page.');
+  });
+
   test('gets its title from the document, unless that is a file name', async () => {
     const pages = [['Some words']];
     expect(await read(pdfDocument({ pages, title: 'On locks' }))).toMatchObject({

@@ -5,9 +5,12 @@ import { Properties } from '../properties.ts';
 import type { Converted, ConvertOptions } from '../types.ts';
 import { type AllocationGuard, guardAllocations } from './allocation-guard.ts';
 import { BodySize, blocksOf, linesOf, type PdfItem } from './lines.ts';
+import { type PageImages, readScannedPage } from './scanned-page.ts';
 
 type PdfReader = typeof import('unpdf');
 type PdfDocument = Awaited<ReturnType<PdfReader['getDocumentProxy']>>;
+
+const maxScanPixels = 60_000_000;
 
 /** Loaded with the first PDF: the library takes 40 MB, and the guard must be installed first. */
 let loaded: Promise<{ reader: PdfReader; guard: AllocationGuard }> | undefined;
@@ -20,7 +23,8 @@ export async function readPdf(bytes: Buffer, options: ConvertOptions): Promise<C
   const isScan = hasImages(bytes);
   const document = await open(reader, bytes, { ...options, guard });
   try {
-    return await readPages(document, { ...options, guard, hasImages: () => isScan });
+    const images: PageImages = (page) => reader.extractImages(document, page);
+    return await readPages(document, { ...options, guard, images, hasImages: () => isScan });
   } finally {
     await document.destroy();
   }
@@ -39,7 +43,8 @@ async function open(reader: PdfReader, bytes: Buffer, { guard, limits }: PageOpt
       isEvalSupported: false,
       useSystemFonts: false,
       disableFontFace: true,
-      maxImageSize: 0,
+      // Images are only decoded where they are all that a page has.
+      maxImageSize: limits.ocr === null ? 0 : maxScanPixels,
       enableXfa: false,
     });
   } catch (error) {
@@ -61,12 +66,14 @@ interface PageOptions extends ConvertOptions {
 
 async function readPages(
   document: PdfDocument,
-  options: PageOptions & { hasImages(): boolean },
+  options: PageOptions & { hasImages(): boolean; images: PageImages },
 ): Promise<Converted> {
   const writer = new MarkdownWriter({ maxUnits: options.limits.maxTextUnits });
   const bodySize = new BodySize();
   const broken: number[] = [];
   const pageStarts: number[] = [];
+  const recognised: number[] = [];
+  const unread: number[] = [];
   for (let page = 1; page <= document.numPages; page += 1) {
     options.onProgress();
     pageStarts.push(writer.position);
@@ -75,11 +82,16 @@ async function readPages(
     const items = await readPage(document, page);
     if (guard.isExceeded()) throw unfoldsTooFar(`Page ${page}`, limits.maxInflatedBytes);
     if (items === null) broken.push(page);
-    else writePage(items, { writer, bodySize });
+    else if (items.some(({ str }) => str.trim() !== '')) writePage(items, { writer, bodySize });
+    else if (options.hasImages()) {
+      const isRead = await readScannedPage(page, { ...options, writer });
+      if (isRead !== null) (isRead ? recognised : unread).push(page);
+    }
     if (page % pagesPerCleaning === 0) await document.cleanup();
   }
   const isScan = writer.isEmpty() && options.hasImages();
-  return { ...(await finish(document, { writer, broken, isScan })), pageStarts };
+  const notes = notesOn({ broken, recognised, unread });
+  return { ...(await finish(document, { writer, broken, isScan, notes })), pageStarts };
 }
 
 function unfoldsTooFar(what: string, maxBytes: number) {
@@ -112,13 +124,22 @@ function writePage(items: PdfItem[], into: { writer: MarkdownWriter; bodySize: B
   for (const block of blocksOf(lines, into.bodySize.get())) {
     if (block.kind === 'heading') into.writer.heading(block.level, block.text);
     else if (block.kind === 'item') into.writer.listItem(block.text, { depth: 0, number: null });
-    else into.writer.paragraph(block.text);
+    else if (block.kind !== 'table') into.writer.paragraph(block.text);
+    else {
+      into.writer.beginTable();
+      for (const row of block.rows) into.writer.tableRow(row);
+    }
   }
 }
 
 async function finish(
   document: PdfDocument,
-  { writer, broken, isScan }: { writer: MarkdownWriter; broken: number[]; isScan: boolean },
+  {
+    writer,
+    broken,
+    isScan,
+    notes,
+  }: { writer: MarkdownWriter; broken: number[]; isScan: boolean; notes: string[] },
 ): Promise<Converted> {
   const pages = document.numPages;
   if (broken.length > pages / 2) {
@@ -132,9 +153,24 @@ async function finish(
         : `None of the ${pages} pages has text or images`,
     );
   }
-  const named = broken.slice(0, 20).join(', ');
-  const notes = broken.length > 0 ? [`Pages that cannot be read were left out: ${named}.`] : [];
   return { ...(await propertiesOf(document)), text: writer.toString(), notes };
+}
+
+function notesOn(pages: Record<'broken' | 'recognised' | 'unread', number[]>): string[] {
+  const { broken, recognised, unread } = pages;
+  const say = (some: number[], text: (named: string) => string) =>
+    some.length > 0 ? [text(some.slice(0, 20).join(', '))] : [];
+  return [
+    ...say(broken, (named) => `Pages that cannot be read were left out: ${named}.`),
+    ...say(
+      recognised,
+      (named) => `Text was recognised in the images of pages ${named}, and may have mistakes.`,
+    ),
+    ...say(
+      unread,
+      (named) => `Pages that are images were left out, because text recognition is off: ${named}.`,
+    ),
+  ];
 }
 
 interface Field {
