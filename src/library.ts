@@ -1,5 +1,4 @@
 /** What `import … from 'sluice'` gives: Sluice inside a program, and what others may define for it. */
-export { type DispatchOptions, openSluice, type Sluice, type SluiceOptions } from './embedded.ts';
 export {
   type Concurrency,
   defineEmbedder,
@@ -32,5 +31,6 @@ export {
   type StepContext,
   type TaskContext,
   type TaskDefinition,
-} from './houses.ts';
-export type { DispatchClient, OwnJobState as JobState } from './kernel/house/doors.ts';
+} from './definitions.ts';
+export type { DispatchClient, OwnJobState as JobState } from './kernel/house/own-door.ts';
+export { type DispatchOptions, openSluice, type Sluice, type SluiceOptions } from './open-sluice.ts';

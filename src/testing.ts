@@ -3,13 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openEmbedded, type Sluice, type SluiceOptions } from './embedded.ts';
-import { houses, type OwnDefinition } from './houses.ts';
+import type { OwnDefinition } from './definitions.ts';
+import { openEmbedded } from './embedded.ts';
+import { houses } from './houses.ts';
 import type { Seam, SeamHook } from './kernel/house/seams.ts';
 import { openTestDatabase } from './kernel/testing/test-database.ts';
 import { countDue, moveTime } from './kernel/testing/test-store.ts';
 import { withOwner } from './lib/postgres/client.ts';
 import { databaseErrors } from './lib/postgres/db-errors.ts';
+import type { Sluice, SluiceOptions } from './open-sluice.ts';
 
 export type { Seam };
 

@@ -2,6 +2,7 @@
 export const benchNames = [
   'items',
   'jobs',
+  'tasks',
   'ingest',
   'upload',
   'knowledge',

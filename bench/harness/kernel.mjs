@@ -86,7 +86,10 @@ export async function dispatchBeside(kernel, { tenantId, subjectId, pipeline = p
 }
 
 /** Waiting jobs, dispatched many at a time as a house does it; `tenants` share them evenly. */
-export async function fillQueue(database, { count, pipeline = pipelineName, tenants = ['tenant-1'] }) {
+export async function fillQueue(
+  database,
+  { count, pipeline = pipelineName, tenants = ['tenant-1'], payload = {} },
+) {
   const { dispatchManyIn } = await import('../../dist/modules/kernel/jobs/dispatch/service.js');
   const { kernel, close } = await openKernel({ appUrl: database.appUrl });
   try {
@@ -96,6 +99,7 @@ export async function fillQueue(database, { count, pipeline = pipelineName, tena
         subjectId: crypto.randomUUID(),
         maxRetries: 0,
         createdBy: 'bench',
+        payload,
       }));
       return kernel.db.tenant(tenantId, (tx) => dispatchManyIn(kernel.jobs, tx, tenantId, jobs));
     });

@@ -2,14 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { ReadableStream as NodeStream } from 'node:stream/web';
 import type { FastifyInstance } from 'fastify';
-
-/** For a handler that lies below a path of somebody else's server. */
-export interface Mounted {
-  /** Where it lies, such as `/sluice`; what the request's path begins with. */
-  prefix?: string;
-  /** The client's address, for limits of those who have not logged in. */
-  address?: string;
-}
+import type { FastifyHost, HostReply, HostRequest, Mounted } from './mounting.ts';
 
 /** What is left of a path below the prefix; null when the path is elsewhere. */
 function pathBelow(url: string, prefix = ''): string | null {
@@ -105,26 +98,6 @@ export function nodeHandler(server: FastifyInstance) {
     if (request.baseUrl) request.headers[prefixHeader] = request.baseUrl;
     server.routing(request, response);
   };
-}
-
-/** What a plugin needs of the Fastify that it is registered with, whatever its version or logger. */
-interface FastifyHost {
-  prefix: string;
-  removeAllContentTypeParsers(): void;
-  addContentTypeParser(
-    type: string,
-    parser: (request: unknown, payload: unknown, done: (error: Error | null) => void) => void,
-  ): unknown;
-  all(path: string, handler: (request: HostRequest, reply: HostReply) => void): unknown;
-}
-
-interface HostRequest {
-  raw: IncomingMessage;
-}
-
-interface HostReply {
-  raw: ServerResponse;
-  hijack(): unknown;
 }
 
 /** The server as a plugin of another Fastify. It reads bodies itself, so parsers of the host do not count below it. */

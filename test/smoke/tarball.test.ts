@@ -74,6 +74,67 @@ test('runs from the file by npx in an empty folder', async () => {
   expect(stdout.trim()).toMatch(/^\d+\.\d+\.\d+$/);
 });
 
+test('type-checks with strict in an empty TypeScript project, and its tasks run there', async () => {
+  const folder = path.join(place, 'typed');
+  await mkdir(folder);
+  await writeFile(path.join(folder, 'package.json'), '{"private": true, "type": "module"}');
+  // The compiler and the types of Node that this checkout has.
+  const versions = await Promise.all(['typescript', '@types/node', 'zod'].map(versionOf));
+  await run('npm', ['install', '--ignore-scripts', tarball, ...versions], { cwd: folder, env });
+  await writeFile(path.join(folder, 'app.ts'), typedProgram);
+  const compiler = path.join(folder, 'node_modules/typescript/bin/tsc');
+  const flags = [
+    '--strict',
+    '--target',
+    'es2022',
+    '--module',
+    'nodenext',
+    '--types',
+    'node',
+    '--ignoreConfig',
+  ];
+  await run(process.execPath, [compiler, ...flags, 'app.ts'], { cwd: folder, env });
+  const { stdout } = await run(process.execPath, ['app.js'], { cwd: folder, env });
+  expect(stdout).toBe('success 42\n');
+});
+
+async function versionOf(name: string): Promise<string> {
+  const { version } = JSON.parse(
+    await readFile(path.join(root, 'node_modules', name, 'package.json'), 'utf8'),
+  );
+  return `${name}@${version}`;
+}
+
+const typedProgram = `
+import { definePipeline, defineTask } from 'sluice';
+import { openTestSluice } from 'sluice/testing';
+import { z } from 'zod';
+
+const double = defineTask({
+  name: 'double',
+  input: z.object({ n: z.number() }),
+  run: async ({ n }, { step }) => step('double', () => n * 2),
+});
+const count = definePipeline({
+  name: 'count',
+  input: z.object({ to: z.number() }),
+  advance: async ({ job }) => ({
+    outcome: { type: job.input.to > 1 ? 'continue' : 'done' },
+    effects: (tx) => tx.query('select $1::int', [job.input.to]),
+  }),
+});
+const sluice = await openTestSluice({ tasks: [double], pipelines: [count] });
+// @ts-expect-error: a number is wanted.
+await sluice.dispatch('double', { n: 'one' }, { tenantId: 'acme' }).catch(() => {});
+// @ts-expect-error: there is no such task.
+await sluice.dispatch('triple', { n: 1 }, { tenantId: 'acme' }).catch(() => {});
+const { jobId } = await sluice.dispatch('double', { n: 21 }, { tenantId: 'acme' });
+await sluice.runUntilIdle();
+const { status, result } = await sluice.job('acme', jobId);
+console.log(status, result);
+await sluice.stop();
+`;
+
 /** npm's own cache, where that can be written to; a user may have no home. */
 async function findCache(): Promise<string> {
   const cache = process.env.npm_config_cache ?? path.join(env.HOME ?? '/', '.npm');

@@ -1,5 +1,5 @@
-import type { OwnDoor } from '../../kernel/house/doors.ts';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
+import type { OwnDoor } from '../../kernel/house/own-door.ts';
 import type { SeamHook } from '../../kernel/house/seams.ts';
 import { getJob } from '../../kernel/jobs/dispatch/service.ts';
 import type { Kernel } from '../../kernel/jobs/kernel.ts';

@@ -1,4 +1,4 @@
-import type { DispatchClient } from '../../kernel/house/doors.ts';
+import type { DispatchClient } from '../../kernel/house/own-door.ts';
 import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
 

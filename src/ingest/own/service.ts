@@ -1,4 +1,4 @@
-import type { DispatchClient, OwnJobState } from '../../kernel/house/doors.ts';
+import type { DispatchClient, OwnJobState } from '../../kernel/house/own-door.ts';
 import {
   type BeforeCommit,
   dispatch,

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { Tx } from '../../lib/postgres/db.ts';
-import type { JobId, JobStatus } from '../jobs/types.ts';
+import type { OwnDoor } from './own-door.ts';
 
 /** A file on its way into a house, and how its arrival is recorded in the transaction that takes it in. */
 export interface IncomingFile<Target> {
@@ -114,38 +114,6 @@ export interface OpenCatalog {
 export type LookupMatch =
   | { found: true; score: number; product: Record<string, unknown> }
   | { found: false; reason: string; candidates: readonly object[] };
-
-/** The way to the pipelines and tasks that whoever embeds Sluice has defined. */
-export interface OwnDoor {
-  dispatch(
-    name: string,
-    input: unknown,
-    wish: {
-      tenantId: string;
-      subjectId?: string | undefined;
-      runAt?: Date | undefined;
-      createdBy?: string;
-      /** The caller's own connection, inside its transaction. */
-      client?: DispatchClient | undefined;
-    },
-  ): Promise<{ jobId: string }>;
-  job(key: JobId): Promise<OwnJobState>;
-  /** Resolves at the end of the job. */
-  wait(key: JobId, signal?: AbortSignal): Promise<OwnJobState>;
-}
-
-/** Anything with the `query` of a `pg` client. */
-export interface DispatchClient {
-  query(text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
-}
-
-export interface OwnJobState {
-  jobId: string;
-  status: JobStatus;
-  result?: unknown;
-  error?: { code: string; message: string };
-  counters: Record<string, number>;
-}
 
 /** Every way from one house into another. Houses never import each other; they meet here. */
 export interface HouseDoors {
