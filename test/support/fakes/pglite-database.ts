@@ -2,13 +2,15 @@ import { PGlite, type Transaction } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { afterAll, beforeAll } from 'vitest';
 import { statementsOf } from '../../../src/lib/postgres/concurrent-migration.ts';
-import type { DatabaseRole, Tx } from '../../../src/lib/postgres/db.ts';
+import type { DatabaseRole, TenantView, Tx } from '../../../src/lib/postgres/db.ts';
 import { readMigrations } from '../../../src/lib/postgres/migrate.ts';
 import { groupRoles } from '../../../src/lib/postgres/roles.ts';
 import type { VectorDatabase } from '../probes/vector-spaces.ts';
 
 export interface PgliteDatabase extends VectorDatabase {
   kernel<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** With the groups of a member. */
+  member<T>(view: TenantView, work: (tx: Tx) => Promise<T>): Promise<T>;
 }
 
 /**
@@ -31,17 +33,25 @@ export function usePglite(): PgliteDatabase {
     // Compiled in this process: on a busy machine that alone takes half a minute.
   }, 240_000);
   afterAll(() => pglite?.close());
-  const transaction = <T>(role: DatabaseRole, tenantId: string, work: (tx: Tx) => Promise<T>) =>
+  const transaction = <T>(
+    role: DatabaseRole,
+    { tenantId, groups }: TenantView,
+    work: (tx: Tx) => Promise<T>,
+  ) =>
     opened().transaction(async (open) => {
       await open.query(`select set_config('role', $1, true), set_config('app.tenant_id', $2, true)`, [
         role,
         tenantId,
       ]);
+      if (groups !== undefined) {
+        await open.query(`select set_config('app.groups', $1, true)`, [JSON.stringify(groups)]);
+      }
       return work(transactionOn(open));
     });
   return {
-    tenant: (tenantId, work) => transaction('sluice_tenant', tenantId, work),
-    kernel: (work) => transaction('sluice_kernel', '', work),
+    tenant: (tenantId, work) => transaction('sluice_tenant', { tenantId }, work),
+    member: (view, work) => transaction('sluice_tenant', view, work),
+    kernel: (work) => transaction('sluice_kernel', { tenantId: '' }, work),
     owner: async <Row extends object>(text: string, values: unknown[] = []) =>
       (await opened().query<Row>(text, values)).rows,
   };

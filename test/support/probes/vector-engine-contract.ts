@@ -26,6 +26,7 @@ export interface EngineUnderTest {
 export function engineContract(name: string, open: () => EngineUnderTest): void {
   describe(`the ${name} engine`, () => {
     answers(open);
+    heedsFilters(open);
     keepsApart(open);
     follows(open);
     refuses(open);
@@ -43,6 +44,55 @@ function use({ engine, database, dimensions }: EngineUnderTest) {
     database.tenant(space.tenantId, (tx) => removeVectors(tx, space, ids));
   const toward = (...coordinates: number[]) => direction(dimensions, ...coordinates);
   return { searchIn, add, remove, toward };
+}
+
+function heedsFilters(open: () => EngineUnderTest): void {
+  test('finds the nearest of the chunks that a filter leaves, as brute force does, however few they are', async () => {
+    const { engine, database, dimensions, crowd } = open();
+    const { add } = use(open());
+    const space = await newSpace(database, dimensions);
+    const random = seededRandom(11);
+    const vectors = Array.from({ length: crowd }, () => randomDirection(random, dimensions));
+    const ids = await add(space, ...vectors);
+    const stored = ids.map((chunkId, at) => ({
+      chunkId: Number(chunkId),
+      vector: vectors[at] as Float32Array,
+    }));
+    for (const share of [0, 0.004, 0.05, 0.5, 1]) {
+      const left = stored.filter((_, at) => share === 1 || random.next() < share || (share > 0 && at === 7));
+      const eligible = new Set(left.map(({ chunkId }) => chunkId));
+      const vector = randomDirection(random, dimensions);
+      const hits = await database.tenant(space.tenantId, (tx) =>
+        engine.search(tx, space, { vector, limit: 10, eligible, signal }),
+      );
+      const expected = left
+        .map((one) => ({ chunkId: one.chunkId, score: dot(one.vector, vector) }))
+        .toSorted((one, other) => other.score - one.score)
+        .slice(0, 10);
+      expect(
+        hits.map(({ chunkId }) => chunkId),
+        `share ${share}`,
+      ).toEqual(expected.map(({ chunkId }) => chunkId));
+    }
+  });
+
+  test('finds nothing among chunks of another space, although a filter names them', async () => {
+    const { engine, database, dimensions } = open();
+    const { add, toward } = use(open());
+    const space = await newSpace(database, dimensions);
+    const other = await newSpace(database, dimensions);
+    const [own] = await add(space, toward(0, 1));
+    const [foreign] = await add(other, toward(1));
+    const eligible = new Set([Number(own), Number(foreign)]);
+    const hits = await database.tenant(space.tenantId, (tx) =>
+      engine.search(tx, space, { vector: toward(1), limit: 10, eligible, signal }),
+    );
+    expect(hits.map(({ chunkId }) => chunkId)).toEqual([own]);
+  });
+}
+
+function dot(one: Float32Array, other: Float32Array): number {
+  return one.reduce((sum, value, at) => sum + value * (other[at] ?? 0), 0);
 }
 
 function answers(open: () => EngineUnderTest): void {

@@ -46,7 +46,7 @@ export function DropFiles({ kbId }: { kbId: string }) {
       onDragLeave={() => setOver(false)}
       onDrop={drop}
     >
-      <p>Drop documents here: Markdown, text, HTML, PDF, Office, e-mail, or a ZIP of them.</p>
+      <p>Drop documents here: Markdown, text, HTML, PDF, Office files, e-mails, images of pages.</p>
       <FileButton multiple onChange={(files) => (files.length > 0 ? send.run(files) : undefined)}>
         {(props) => (
           <Button {...props} variant="default" loading={send.isRunning}>

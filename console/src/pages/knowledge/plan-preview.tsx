@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import type { KnowledgePlan } from '../../api/types.ts';
-import { count } from '../../parts/number.ts';
+import { count, plural } from '../../parts/number.ts';
 import { Problem } from '../../parts/problem.tsx';
 
 /** Sources that are read within moments, and without asking anybody else. */
@@ -57,8 +57,8 @@ function Plan({ plan }: { plan: KnowledgePlan }) {
   return (
     <p className="small" role="status" aria-label="What a run would do">
       The next run: {count(documents.new)} new, {count(documents.changed)} changed, {count(documents.gone)}{' '}
-      gone, {count(documents.unchanged)} unchanged documents: {count(plan.chunks)} passages to embed,{' '}
-      {count(plan.tokens)} tokens
+      gone, {count(documents.unchanged)} unchanged documents: {plural(plan.chunks, 'passage')} to embed,{' '}
+      {plural(plan.tokens, 'token')}
       {plan.cost > 0 ? `, about ${plan.cost.toFixed(4)} at the embedder’s price` : ', at no cost'}.
       {plan.is_complete ? '' : ' Not every document could be read in time, so this is a lower bound.'}
     </p>

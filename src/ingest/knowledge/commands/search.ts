@@ -38,15 +38,17 @@ export function addSearchCommand(program: Command): void {
       timeoutMs: searchTimeoutMs,
     });
     if (json) return printJson(found);
+    for (const text of found.notes ?? []) note(text);
     if (found.results.length === 0) return note('Nothing was found.');
     print(found.results.map(describe).join('\n\n'));
   });
 }
 
 /** 0.812  Manual > Install  (file:manual.md), and the passage below it. */
-function describe({ score, document, heading_path: headings, text }: Found): string {
+function describe({ score, document, heading_path: headings, text, page }: Found): string {
   const place = [document.title, ...headings].filter((part, at, all) => part !== '' && part !== all[at - 1]);
-  const head = `${score.toFixed(3)}  ${shortText(place.join(' > '), 200)}  (${shortText(document.uri, 200)})`;
+  const where = `${shortText(document.uri, 200)}${page === undefined ? '' : `, page ${page}`}`;
+  const head = `${score.toFixed(3)}  ${shortText(place.join(' > '), 200)}  (${where})`;
   const lines = text
     .split('\n')
     .map((line) => `  ${line.trim() === '' ? '' : shortText(line, 1_000)}`.trimEnd());
