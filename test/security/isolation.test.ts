@@ -67,6 +67,7 @@ function intruderAs(role: Role) {
 /** What somebody of another tenant may well do there, and why that is no leak. */
 const openByDesign: Record<string, { roles: readonly Role[]; why: string }> = {
   'PUT /api/secrets/:name': { roles, why: 'names are each tenant’s own: it makes a secret of the caller’s' },
+  'PUT /api/items/templates/:name': { roles, why: 'names are each tenant’s own: it makes the caller’s' },
   'PUT /api/catalogs/:name': { roles, why: 'names are each tenant’s own: it makes one of the caller’s' },
   'PUT /api/uploads/platforms/:name': { roles, why: 'names are each tenant’s own: it makes the caller’s' },
   'PUT /api/providers/:host': {
@@ -126,6 +127,7 @@ const bodies: Record<string, unknown> = {
   // Refused for its own sake: a server of the intruder's own would prove nothing.
   'PUT /api/airbyte-servers/:server': { base_url: 'https://127.0.0.1/v1', auth: 'token', secret: 'x' },
   'PUT /api/providers/:host': { rate_per_second: -1 },
+  'PUT /api/items/templates/:name': { processor: 'no-such-processor' },
   'POST /api/connectors': {
     name: 'taken over',
     airbyte_connection_id: victimsConnection,
@@ -334,7 +336,7 @@ const filters: Record<string, () => string | null | Promise<string>> = {
 const plainFilters = (
   'limit status statuses pipeline page pageSize sort jobType updatedFrom updatedTo platform validation_status ' +
   'entity_type from to type state offset fromRow around order before errorCode kind level currency range group_by ' +
-  'filter format line'
+  'filter format line minAttempts'
 ).split(' ');
 
 /** An id that the victim's own list shows. */

@@ -23,6 +23,11 @@ export function itemPlaces({ product, made, firstRow }: Means): Record<string, P
     const [last] = body.data as { newValue: string }[];
     return last === undefined ? undefined : JSON.parse(last.newValue);
   };
+  const template = 'PUT /api/items/templates/:name';
+  const params = async () => ({ name: 'naughty' });
+  const named: Place = { back: null, why: 'has to be a processor, or an option of it', params };
+  const mapped = async ({ told }: Sent) => Object.entries(told.body.mapping as Record<string, string>)[0];
+  const base = { processor: 'noop', mapping: {} };
   const route = 'PATCH /api/jobs/:job_id/items/:item_id';
   const column = { back: null, why: 'names a column of the file', params: newItem };
   return {
@@ -30,5 +35,19 @@ export function itemPlaces({ product, made, firstRow }: Means): Record<string, P
     [`${route} /value`]: { back, params: newItem, base: { column: 'title' } },
     [`${route} /input/*`]: { ...column, base: { input: {} }, isAlike: true },
     [`${route} /input/*=`]: { back, params: newItem, base: { input: {} }, isAlike: true },
+    [`${template} /processor`]: named,
+    [`${template} /options/*`]: { ...named, base: { processor: 'noop', options: {} } },
+    [`${template} /mapping/*`]: {
+      back: async (sent) => (await mapped(sent))?.[0],
+      params,
+      base,
+      isAlike: true,
+    },
+    [`${template} /mapping/*=`]: {
+      back: async (sent) => (await mapped(sent))?.[1],
+      params,
+      base,
+      isAlike: true,
+    },
   };
 }

@@ -89,6 +89,11 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
     const body = { connector_id: `${canary}-connector`, name: canary, ...account };
     return field(await asVictim(making, { path: '/api/connectors', body }), 'connector_id');
   },
+  '/api/items/templates/:name': async (making) => {
+    const body = { processor: 'noop', mapping: { [canary]: canary } };
+    await asVictim(making, { method: 'PUT', path: `/api/items/templates/${canary}`, body });
+    return canary;
+  },
   '/api/providers/:host': async (making) => {
     const host = `${canary}.example.com`.toLowerCase();
     await asVictim(making, { method: 'PUT', path: `/api/providers/${host}`, body: { daily_budget: 7 } });

@@ -45,6 +45,14 @@ export const itemErrors = defineErrors({
     'The job has no such item',
     'List the items of the job and use the id of one of them.',
   ),
+  template_not_found: notFound(
+    'There is no such template',
+    'List the templates with GET /api/items/templates and use the name of one of them.',
+  ),
+  template_limit: conflict(
+    'The tenant has as many templates as allowed',
+    'Delete a template that nobody uses, or replace one by its name.',
+  ),
   order_not_served: invalid(
     'No index has the rows in this order',
     'List fewer statuses, or another order: the message says which.',

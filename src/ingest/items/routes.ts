@@ -29,6 +29,8 @@ import { type IngestDeps, ingestFile } from './intake/ingest.ts';
 import { previewRoutes } from './preview/routes.ts';
 import type { TryDeps } from './preview/try-rows.ts';
 import { getItemJob, reprocess } from './service.ts';
+import { templateRoutes } from './templates/routes.ts';
+import { withTemplate } from './templates/service.ts';
 import { itemJobReply, noteReply, renderItemJob } from './views.ts';
 
 export interface ItemRoutesDeps extends Omit<IngestDeps, 'secrets'>, TryDeps {
@@ -48,6 +50,7 @@ export function itemRoutes(deps: ItemRoutesDeps): RouteModule {
     imageRoutes(app, { ...routeDeps, files: deps.files });
     installReprocess(app, deps);
     fixingRoutes(app, routeDeps, deps);
+    templateRoutes(app, deps);
     installExport(app, routeDeps);
   };
 }
@@ -112,9 +115,11 @@ async function openSource(
   moreFields: readonly string[] = [],
 ): Promise<ItemSource> {
   refuseCompressed(request);
-  return request.isMultipart()
-    ? readItemForm(request, { maxFileBytes: deps.maxUploadBytes, moreFields })
-    : openFileRef(request.body, { folder: deps.ingestFolder, tenantId: principalOf(request).tenantId });
+  const { tenantId } = principalOf(request);
+  const source = request.isMultipart()
+    ? await readItemForm(request, { maxFileBytes: deps.maxUploadBytes, moreFields })
+    : await openFileRef(request.body, { folder: deps.ingestFolder, tenantId });
+  return withTemplate(deps, source, { tenantId });
 }
 
 /** The server does not decompress requests: a few bytes could expand to any number. */

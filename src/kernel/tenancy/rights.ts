@@ -59,6 +59,7 @@ export const rights = {
   'upload.platforms': { roles: driving, meaning: 'define and delete platforms of the tenant’s own' },
   'item.create': { roles: intake, meaning: 'create item jobs' },
   'item.read': { roles: everyone, meaning: 'see items (a member: of their own jobs)' },
+  'item.templates': { roles: driving, meaning: 'save and delete templates of item jobs' },
   'item.control': {
     roles: intake,
     meaning: 'reprocess, correct and delete items (a member: of their own jobs)',

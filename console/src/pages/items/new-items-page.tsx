@@ -15,6 +15,7 @@ import { PreviewPart, TryRows, useMapping } from './mapping-step.tsx';
 import { jsonProblem } from './processor-options.ts';
 import { type NewItemsSearch, newItemsSearch } from './search.ts';
 import { useSheet } from './sheet-field.tsx';
+import { mappingFor, TemplateField } from './template-field.tsx';
 import { useOptionDrafts } from './use-option-drafts.tsx';
 import { useSending } from './use-sending.ts';
 import './items.css';
@@ -117,6 +118,14 @@ function NewItems() {
     <form className="stack" onSubmit={submit}>
       <ItemsDrop files={files} onFiles={(taken) => void take(taken)} isDisabled={sentBytes !== null} />
       {sheetField(error)}
+      <TemplateField
+        {...{ items, isIncomplete }}
+        onChoose={(template) => {
+          change({ processor: template.processor as ProcessorName });
+          setOwnJson(JSON.stringify(template.options, null, 2));
+          setMapping(mappingFor(template, fileColumns));
+        }}
+      />
       <PreviewPart preview={preview} mapping={mapping} onChange={setMapping} />
       <Panel
         title={`What happens to each ${kind === 'images' ? 'image' : 'row'}`}

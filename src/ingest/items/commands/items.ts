@@ -8,6 +8,7 @@ import { note, print, printJson } from '../../../cli/terminal/output.ts';
 import { shortBytes } from '../../../cli/terminal/progress.ts';
 import { chooseFormat, type ExportFormat, exportFormats, exportItems, refuseTerminal } from './export.ts';
 import { addFixing } from './fixing.ts';
+import { addTemplates } from './templates.ts';
 import { describeEnd, exitCodeOfItems, type ItemJobView, watchItems } from './watch.ts';
 
 export function addItemsCommand(program: Command): void {
@@ -19,6 +20,7 @@ export function addItemsCommand(program: Command): void {
   addReprocess(items);
   addExport(items);
   addFixing(items);
+  addTemplates(items);
 }
 
 interface CommonOptions {
@@ -27,6 +29,7 @@ interface CommonOptions {
 }
 
 interface ImportFlags extends CommonOptions {
+  template?: string;
   processor?: string;
   options?: string;
   sheet?: string;
@@ -49,6 +52,7 @@ function addImport(items: Command): void {
       'what happens to each row: noop (the default), validate, http, catalog, image (for images) or one of your own',
     )
     .option('--options <json>', 'the options of the processor, as JSON or as @file')
+    .option('--template <name>', 'a saved template: its processor, options and mapping, unless given here')
     .option('--sheet <name>', 'of a workbook: the name of the sheet or its number, not the first visible one')
     .option('--strict', 'refuse a file that is not well-formed, instead of repairing it with notes')
     .option('--encoding <name>', 'of a text file: utf-8, utf-16le, utf-16be, windows-1252 or iso-8859-1')
@@ -65,8 +69,8 @@ function addImport(items: Command): void {
 }
 
 async function fieldsOf(flags: ImportFlags): Promise<Record<string, string>> {
-  const { processor, sheet, encoding, headerLine } = flags;
-  const given: Record<string, string | undefined> = { processor, sheet, encoding, headerLine };
+  const { template, processor, sheet, encoding, headerLine } = flags;
+  const given: Record<string, string | undefined> = { template, processor, sheet, encoding, headerLine };
   if (flags.strict) given.strict = 'true';
   if (flags.options !== undefined) {
     given.options = (await readJson('--options', { text: flags.options, example: '{"rules": []}' })).json;

@@ -65,6 +65,14 @@ export async function chooseAtLast(
   return { processor, options: await validate(deps, wish, processor) };
 }
 
+/** For a choice that is saved, and used by jobs later. */
+export async function checkChoice(
+  deps: ChoiceDeps,
+  wanted: { tenantId: string; role: Role; processor: string; options: Record<string, unknown> },
+): Promise<void> {
+  await validate(deps, { ...wanted, fileName: null }, deps.processors.get(wanted.processor));
+}
+
 async function validate(
   { secrets, addresses }: Pick<ChoiceDeps, 'secrets' | 'addresses'>,
   { tenantId, role, options: given = {} }: Wish,

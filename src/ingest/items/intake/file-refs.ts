@@ -12,6 +12,7 @@ const body = z.strictObject({
   processor: z.string().optional(),
   options: z.unknown().optional(),
   sheet: z.string().max(100).optional(),
+  template: z.string().max(64).optional(),
   strict: z.boolean().default(false),
   encoding: z.enum(encodings).optional(),
   headerLine: z.number().int().min(1).max(1_000).optional(),
@@ -32,7 +33,7 @@ export async function openFileRef(
       })),
     });
   }
-  const { fileRef, processor = null, options = {}, sheet = null, ...reading } = parsed.data;
+  const { fileRef, processor = null, options, sheet = null, template, ...reading } = parsed.data;
   if (folder === null) {
     throw itemErrors.raise.file_ref_refused('No folder is configured on this server (INGEST_FOLDER)');
   }
@@ -51,5 +52,6 @@ export async function openFileRef(
     }),
     file: { fileName: path.basename(file), mediaType: null, content: createReadStream(file) },
     more: async () => null,
+    text: (name) => (name === 'template' ? template : undefined),
   };
 }

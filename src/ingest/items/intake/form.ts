@@ -21,7 +21,7 @@ export interface ItemSource {
   file: ArrivingFile;
   /** The next file, once the one before was read to its end; null at the end of the form. */
   more(): Promise<ArrivingFile | null>;
-  /** A field that only some requests have, as it was sent. */
+  /** A field that only some requests have, as it was sent: the name of a template, the number of rows to try. */
   text?(name: string): string | undefined;
 }
 
@@ -36,12 +36,12 @@ export async function readItemForm(
   { maxFileBytes, moreFields = [] }: { maxFileBytes: number; moreFields?: readonly string[] },
 ): Promise<ItemSource> {
   const form = new FormReader(request, {
-    fields: ['processor', 'options', 'sheet', ...readingFields, ...moreFields],
+    fields: ['processor', 'options', 'sheet', 'template', ...readingFields, ...moreFields],
     maxFieldBytes: 256 * 1024,
     maxFiles: imageLimits.images,
     maxFileBytes,
     filePart: 'file',
-    allowed: ['processor, options, sheet, file', ...readingFields, ...moreFields].join(', '),
+    allowed: ['processor, options, sheet, template, file', ...readingFields, ...moreFields].join(', '),
     errors: {
       invalid: form_invalid,
       fieldTooLarge: upload_too_large,
@@ -56,7 +56,13 @@ export async function readItemForm(
   const file = await more();
   if (file === null) throw itemErrors.raise.file_missing('The form has no part named file');
   const fields = () => {
-    const { processor = null, sheet = null, options: _options, ...others } = form.texts();
+    const {
+      processor = null,
+      sheet = null,
+      options: _options,
+      template: _template,
+      ...others
+    } = form.texts();
     const given = Object.fromEntries(Object.entries(others).filter(([name]) => !moreFields.includes(name)));
     const mapping = form.json('mapping');
     return { processor, options: form.json('options'), sheet, reading: parseReading({ ...given, mapping }) };

@@ -1,0 +1,1 @@
+drop table item_templates;
