@@ -166,7 +166,14 @@ test('throttled calls and retries are counted and logged once per class, and the
     );
     for (const line of decisions)
       expect(line).toMatchObject({ correlation_id: jobId, items: expect.any(Number) });
+    const about = logged.filter(({ job_id }) => job_id === jobId);
+    for (const msg of ['a file was ingested', 'the first rows of a job are processed'])
+      expect(
+        about.filter((line) => line.msg === msg),
+        msg,
+      ).toHaveLength(1);
     expect(lines.filter(({ msg }) => msg === 'every item of the job has ended')).toHaveLength(1);
+    expect(about.filter(({ correlation_id }) => correlation_id !== jobId)).toEqual([]);
     expect(job.controllers.providers).toMatchObject([{ concurrency: expect.any(Number) }]);
     expect(job.controllers.providers?.[0]?.reason).toBeTruthy();
   } finally {

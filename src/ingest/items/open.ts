@@ -15,6 +15,7 @@ import { Pacing } from './processing/pacing.ts';
 import type { ProcessorDefinition } from './processing/processors/custom/define-processor.ts';
 import { createProcessorRegistry } from './processing/processors/registry.ts';
 import { RowChecks } from './processing/processors/validate/row-checks.ts';
+import { StartLog } from './processing/turn-log.ts';
 import { configuredProviders } from './providers/configured-providers.ts';
 import { ProviderLimiter } from './providers/provider-limiter.ts';
 import { providerRoutes } from './providers/routes.ts';
@@ -89,6 +90,7 @@ export function openItemHouse(options: ItemHouseOptions) {
       wake: kernel.wake,
       imagesOf: (job) => imagesOf({ db, files, decoder }, job),
       lanes: new Lanes({ width: pureLanes }),
+      starts: new StartLog(),
     }),
     routes: [
       itemRoutes(intake),

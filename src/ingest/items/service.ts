@@ -138,7 +138,8 @@ export async function skipOpen(
     tx.afterCommit(() => metrics.moved(fresh));
   });
   if (left === 0) {
-    logger.info({ tenant_id: job.tenantId, job_id: job.jobId }, 'open items of a canceled job were skipped');
+    const ids = { tenant_id: job.tenantId, job_id: job.jobId, correlation_id: job.correlationId };
+    logger.info(ids, 'open items of a canceled job were skipped');
     return { outcome: { type: 'done' } };
   }
   // A late worker releases what it still holds in a moment.

@@ -18,13 +18,14 @@ import {
 } from './processing/opened-turn.ts';
 import { fitting, prepareProcessor } from './processing/processing.ts';
 import { changeItems, finishUnchanged, lockStatement } from './processing/store.ts';
-import { TurnTally } from './processing/turn-log.ts';
+import { type StartLog, TurnTally } from './processing/turn-log.ts';
 import { itemJobStatement } from './store.ts';
 import type { ClaimedItem, ItemChange, ItemJob } from './types.ts';
 
 export interface ItemWorkerDeps extends TurnDeps {
   /** For turns of pure processors. */
   lanes: Lanes;
+  starts: StartLog;
 }
 
 const maxPureMs = 1_000;
@@ -55,6 +56,9 @@ async function takeTurnIn(deps: ItemWorkerDeps, turn: Turn, lane: Lane): Promise
     purse: purseOf(deps.secrets, job),
     tally: new TurnTally(),
   };
+  if (job.counts.pending === job.counts.total) {
+    deps.starts.write(deps.logger, { ...idsOf(opened), processor: job.processor, rows: job.counts.total });
+  }
   let isLast = false;
   try {
     const isQuick = processor.isPure && !processor.isSlow?.(options);
@@ -127,14 +131,13 @@ function takeFlight(deps: ItemWorkerDeps, opened: Opened, lane: Lane): Promise<T
   return new Flight(deps, opened).run();
 }
 
-function writeLog({ logger, pacing }: ItemWorkerDeps, { job, turn, tally }: Opened, isLast: boolean): void {
-  tally.write(logger, {
-    tenant_id: job.tenantId,
-    job_id: job.jobId,
-    correlation_id: turn.job.correlationId,
-    isLast,
-    controllers: pacing.describe(job.jobId),
-  });
+function writeLog({ logger, pacing }: ItemWorkerDeps, opened: Opened, isLast: boolean): void {
+  const controllers = pacing.describe(opened.job.jobId);
+  opened.tally.write(logger, { ...idsOf(opened), isLast, controllers });
+}
+
+function idsOf({ job, turn }: Opened) {
+  return { tenant_id: job.tenantId, job_id: job.jobId, correlation_id: turn.job.correlationId };
 }
 
 function observe(

@@ -99,7 +99,7 @@ class HttpAirbyteClient implements AirbyteClient {
         'the job belongs to another connection',
       ),
     };
-    return this.#noticing(await this.#call(call, options));
+    return this.#noticing(await this.#call(call, options), options);
   }
 
   getJob(runId: string, options: CallOptions = {}): Promise<AirbyteAnswer<AirbyteJob>> {
@@ -130,7 +130,7 @@ class HttpAirbyteClient implements AirbyteClient {
     if (answer.type !== 'ok') return answer;
     // A server that does not know a filter ignores it, and a job of another connection must never be adopted.
     const own = answer.value.filter((job) => isSameId(job.connectionId, connectionId));
-    for (const job of own) this.#noticeStatus(job);
+    for (const job of own) this.#noticeStatus(job, options);
     return { type: 'ok', value: own.sort(byNewest) };
   }
 
@@ -192,23 +192,26 @@ class HttpAirbyteClient implements AirbyteClient {
     const read = expecting(readJob, (job) => job.runId === runId, 'it is about another job');
     return this.#noticing(
       await this.#call({ method, path: `/jobs/${runId}`, maxBytes: maxBytes.job, read }, options),
+      options,
     );
   }
 
   /** A 401 usually means that the token expired early, so it counts only after a try with a new one. */
-  async #call<T>(call: Call<T>, { signal }: CallOptions): Promise<AirbyteAnswer<T>> {
+  async #call<T>(call: Call<T>, options: CallOptions): Promise<AirbyteAnswer<T>> {
+    const { signal } = options;
     signal?.throwIfAborted();
     const { tokens } = this.#wiring;
     const first = await tokens.get(signal);
     if (first.type !== 'ok') return first;
-    const answer = await this.#send(call, first.value, signal);
+    const answer = await this.#send(call, first.value, options);
     if (!isUnauthorized(answer) || !tokens.canRefresh) return answer;
     tokens.discard(first.value);
     const second = await tokens.get(signal);
-    return second.type === 'ok' ? this.#send(call, second.value, signal) : second;
+    return second.type === 'ok' ? this.#send(call, second.value, options) : second;
   }
 
-  async #send<T>(call: Call<T>, token: string, signal?: AbortSignal): Promise<AirbyteAnswer<T>> {
+  async #send<T>(call: Call<T>, token: string, options: CallOptions): Promise<AirbyteAnswer<T>> {
+    const { signal } = options;
     const { fetch, tokens, baseUrl, timeoutMs } = this.#wiring;
     const query = call.query === undefined ? '' : `?${new URLSearchParams(call.query)}`;
     const request: FetchOptions = {
@@ -228,34 +231,35 @@ class HttpAirbyteClient implements AirbyteClient {
       if (!isSluiceError(error)) throw error;
       return failureOf(error, tokens.scrub);
     }
-    this.#noticeRateLimit(answer);
+    this.#noticeRateLimit(answer, options);
     if (answer.status < 200 || answer.status > 299) return refusalOf(answer, tokens.scrub);
     if (isPage(answer)) return foreignPage(answer.status);
     const reading = call.read(answer.body.toString('utf8'));
     return reading.ok ? { type: 'ok', value: reading.value } : unreadable(answer.status, reading.reason);
   }
 
-  #noticeRateLimit({ status, headers }: FetchAnswer<Buffer>): void {
+  #noticeRateLimit({ status, headers }: FetchAnswer<Buffer>, { logFields }: CallOptions): void {
     const said = Object.entries(headers).filter(([name]) => rateLimitHeader.test(name));
     if (said.length === 0) return;
     const { logger, tokens } = this.#wiring;
     const shown = said.slice(0, 10).map(([name, value]) => [name, tokens.scrub(String(value)).slice(0, 200)]);
     this.#rateLimit = { headers: Object.fromEntries(shown), status, at: new Date() };
-    logger.info({ status, rate_limit: this.#rateLimit.headers }, 'Airbyte speaks of its rate limit');
+    const line = { ...logFields, status, rate_limit: this.#rateLimit.headers };
+    logger.info(line, 'Airbyte speaks of its rate limit');
   }
 
-  #noticing(answer: AirbyteAnswer<AirbyteJob>): AirbyteAnswer<AirbyteJob> {
-    if (answer.type === 'ok') this.#noticeStatus(answer.value);
+  #noticing(answer: AirbyteAnswer<AirbyteJob>, options: CallOptions): AirbyteAnswer<AirbyteJob> {
+    if (answer.type === 'ok') this.#noticeStatus(answer.value, options);
     return answer;
   }
 
-  #noticeStatus({ status, runId }: AirbyteJob): void {
+  #noticeStatus({ status, runId }: AirbyteJob, { logFields }: CallOptions): void {
     if (isKnownStatus(status) || this.#unknownStatuses.has(status)) return;
     if (this.#unknownStatuses.size >= maxUnknownStatuses) return;
     this.#unknownStatuses.add(status);
     const { logger, tokens } = this.#wiring;
     logger.warn(
-      { status: tokens.scrub(status), runId },
+      { ...logFields, status: tokens.scrub(status), run_id: runId },
       'Airbyte reports a job status that Sluice does not know; the job counts as running',
     );
   }

@@ -114,6 +114,8 @@ export interface AirbyteSettings {
 export interface CallOptions {
   /** When it aborts, the call rejects with its reason; a trigger may still have happened. */
   signal?: AbortSignal;
+  /** Whose call it is: every line that the client logs about it has these fields. */
+  logFields?: Record<string, string>;
 }
 
 /** Every problem with Airbyte is returned; only an abort by the caller rejects. */

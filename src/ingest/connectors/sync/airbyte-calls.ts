@@ -120,14 +120,14 @@ export class AirbyteCalls {
   async ask<T>(request: string, call: Call<T>): Promise<AirbyteAnswer<T>> {
     const { signal } = this.#slice;
     await this.#slice.assertHeld();
-    const answer = await call(this.#home.client, { signal });
+    const answer = await call(this.#home.client, { signal, logFields: logFields(this.#slice.job) });
     signal.throwIfAborted();
     const code = answer.type === 'ok' ? 'ok' : answer.problem.code;
     this.#deps.metrics.requests.inc({ request, answer: code });
     await this.#learn(answer.type === 'ok' ? null : answer.problem);
     // The status page shows the installation's own.
     if (this.#home.dependency === dependency) {
-      await this.#deps.rateLimits.keep(dependency, this.#home.client.rateLimit);
+      await this.#deps.rateLimits.keep(dependency, this.#home.client.rateLimit, logFields(this.#slice.job));
     }
     return answer;
   }
@@ -142,7 +142,8 @@ export class AirbyteCalls {
     if (!this.#isProbe) return;
     this.#isProbe = false;
     await this.#deps.breakers.returnProbe(this.#home.dependency).catch((error: unknown) => {
-      this.#deps.logger.debug({ err: error }, 'a probe could not be returned; it will expire');
+      const line = { ...logFields(this.#slice.job), err: error };
+      this.#deps.logger.debug(line, 'a probe could not be returned; it will expire');
     });
   }
 

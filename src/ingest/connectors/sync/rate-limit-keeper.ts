@@ -15,14 +15,18 @@ export class RateLimitKeeper {
   }
 
   /** Not with every response; a word that could not be kept is followed by another one. */
-  async keep(dependency: string, said: RateLimitSaid | null): Promise<void> {
+  async keep(
+    dependency: string,
+    said: RateLimitSaid | null,
+    logFields: Record<string, string> = {},
+  ): Promise<void> {
     if (said === null || said.at.getTime() - this.#keptAtMs < everyMs) return;
     this.#keptAtMs = said.at.getTime();
     const { db, logger } = this.#deps;
     await db
       .kernel((tx) => saveRateLimit(tx, dependency, said))
       .catch((error: unknown) =>
-        logger.debug({ err: error, dependency }, 'its rate limit could not be kept'),
+        logger.debug({ ...logFields, err: error, dependency }, 'its rate limit could not be kept'),
       );
   }
 }

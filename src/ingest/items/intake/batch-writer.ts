@@ -186,8 +186,9 @@ export class BatchWriter {
     this.#deps.logger.warn(line, 'an insert of rows failed and will be retried');
   }
 
+  /** An items job is its own correlation. */
   #ids() {
-    return { tenant_id: this.#key.tenantId, job_id: this.#key.jobId };
+    return { tenant_id: this.#key.tenantId, job_id: this.#key.jobId, correlation_id: this.#key.jobId };
   }
 }
 

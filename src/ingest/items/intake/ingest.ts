@@ -199,7 +199,8 @@ async function takeBackLater({ db, files, logger }: IngestDeps, key: JobKey): Pr
       await takeBack({ db, files }, key);
       return;
     } catch (error) {
-      const line = { err: error, tenant_id: key.tenantId, job_id: key.jobId, attempt };
+      const ids = { tenant_id: key.tenantId, job_id: key.jobId, correlation_id: key.jobId };
+      const line = { ...ids, err: error, attempt };
       logger.warn(line, 'a failed ingest could not be removed yet');
     }
   }

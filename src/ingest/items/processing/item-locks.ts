@@ -38,7 +38,7 @@ export async function holdOn(
  */
 export function renewWhileWorking(
   { db, logger, bounds }: LockDeps,
-  { job }: { job: ItemJob },
+  { job, turn }: { job: ItemJob; turn: Pick<Turn, 'job'> },
   claim: HeldLocks,
 ): () => void {
   const untilMs = performance.now() + bounds.lockCapMs;
@@ -50,7 +50,10 @@ export function renewWhileWorking(
   };
   const timer = setInterval(() => {
     renew().catch((err: unknown) =>
-      logger.debug({ err, job_id: job.jobId }, 'item locks could not be renewed'),
+      logger.debug(
+        { err, job_id: job.jobId, correlation_id: turn.job.correlationId },
+        'item locks could not be renewed',
+      ),
     );
   }, claim.lockMs / 3);
   return () => clearInterval(timer);

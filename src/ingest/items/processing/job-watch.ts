@@ -22,7 +22,7 @@ export interface JobWatch {
  */
 export function watchJob(
   { db, logger }: { db: Database; logger: Logger },
-  { job, turn }: { job: ItemJob; turn: Pick<Turn, 'signal' | 'shouldYield'> },
+  { job, turn }: { job: ItemJob; turn: Pick<Turn, 'job' | 'signal' | 'shouldYield'> },
 ): JobWatch {
   const canceling = new AbortController();
   const ending = new AbortController();
@@ -35,7 +35,10 @@ export function watchJob(
   };
   const looking = setInterval(() => {
     look().catch((err: unknown) =>
-      logger.debug({ err, job_id: job.jobId }, 'the status of a job could not be read'),
+      logger.debug(
+        { err, job_id: job.jobId, correlation_id: turn.job.correlationId },
+        'the status of a job could not be read',
+      ),
     );
   }, lookMs);
   const yielding = setInterval(() => {

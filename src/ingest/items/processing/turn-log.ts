@@ -10,6 +10,19 @@ interface Retries {
 }
 
 const maxCodes = 10;
+const maxStarts = 10_000;
+
+/** Logs once, in each process, that the rows of a job have begun. */
+export class StartLog {
+  readonly #known = new Set<string>();
+
+  write(logger: Logger, { job_id: jobId, ...line }: TurnIds & { processor: string; rows: number }): void {
+    if (this.#known.has(jobId)) return;
+    if (this.#known.size >= maxStarts) this.#known.clear();
+    this.#known.add(jobId);
+    logger.info({ job_id: jobId, ...line }, 'the first rows of a job are processed');
+  }
+}
 
 /** What a turn did, for its log lines: one for the turn and one for each class of retries, never one per item. */
 export class TurnTally {

@@ -290,7 +290,8 @@ export class SliceRunner {
       const pipeline = this.#deps.registry.get(job.pipeline);
       await this.#commit(job, held, { result: { outcome: this.#outcomeOf(pipeline, job, error) } });
     } catch (second) {
-      this.#deps.logger.warn({ err: second, job_id: job.jobId }, 'the failure could not be recorded either');
+      const line = { err: second, job_id: job.jobId, correlation_id: job.correlationId };
+      this.#deps.logger.warn(line, 'the failure could not be recorded either');
       await this.#deps.keeper.release(held);
     }
   }

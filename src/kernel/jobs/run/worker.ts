@@ -233,7 +233,10 @@ export class Worker {
         this.#expectDue(end);
       })
       .catch((error: unknown) =>
-        this.#deps.logger.error({ err: error, job_id: job.jobId }, 'a slice ended in an unforeseen way'),
+        this.#deps.logger.error(
+          { err: error, job_id: job.jobId, correlation_id: job.correlationId },
+          'a slice ended in an unforeseen way',
+        ),
       )
       .finally(() => {
         this.#running.delete(running);
