@@ -36,6 +36,7 @@ export const tokenRequest = (airbyte: FakeAirbyte) => ({
   client_id: airbyte.settings.clientId,
   client_secret: airbyte.settings.clientSecret,
   'grant-type': 'client_credentials',
+  grant_type: 'client_credentials',
 });
 
 export async function tokenFrom(airbyte: FakeAirbyte): Promise<string> {

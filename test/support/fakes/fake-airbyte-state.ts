@@ -149,7 +149,13 @@ export class FakeAirbyteState {
 
   connectionView(connection: FakeConnection): Record<string, unknown> {
     const { plan: _plan, failuresInARow: _failures, scheduleType, ...rest } = connection;
-    return { ...rest, schedule: { scheduleType }, configurations: { streams: [{ name: 'orders' }] } };
+    return {
+      ...rest,
+      schedule: { scheduleType },
+      configurations: { streams: [{ name: 'orders' }] },
+      createdAt: 1_767_225_600,
+      tags: [],
+    };
   }
 
   /** What Airbyte sends to the notification URL of the workspace when this job ends. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { startFakeAirbyte } from './fake-airbyte.ts';
 import {
@@ -140,15 +141,17 @@ describe('a list of the fake', () => {
 
   test('has at most 100 entries to a page and says where the next one is', async () => {
     const airbyte = await startFakeAirbyte();
-    for (let index = 0; index < 5; index += 1) airbyte.addConnection({ workspaceId: 'w-1' });
-    airbyte.addConnection({ workspaceId: 'w-2' });
-    const first = await ask(airbyte, 'GET /connections?workspaceIds=w-1&limit=3');
-    const second = await ask(airbyte, 'GET /connections?workspaceIds=w-1&limit=3&offset=3');
+    const workspaceId = randomUUID();
+    for (let index = 0; index < 5; index += 1) airbyte.addConnection({ workspaceId });
+    airbyte.addConnection({ workspaceId: randomUUID() });
+    const first = await ask(airbyte, `GET /connections?workspaceIds=${workspaceId}&limit=3`);
+    const second = await ask(airbyte, `GET /connections?workspaceIds=${workspaceId}&limit=3&offset=3`);
     expect(first.body.data).toHaveLength(3);
     expect(first.body.next).toContain('offset=3');
     expect(second.body.data).toHaveLength(2);
     expect(second.body.next).toBe('');
     expect((await ask(airbyte, 'GET /connections?limit=101')).status).toBe(400);
+    expect(airbyte.takeFaults()).toEqual([expect.stringContaining('the parameter limit')]);
   });
 });
 
@@ -211,14 +214,19 @@ describe('a token of the fake', () => {
     expect((await ask(airbyte, 'GET /connections', { token })).status).toBe(401);
   });
 
-  test('is refused to a wrong secret and to a grant type with an underscore', async () => {
+  test('is refused to a wrong secret and to one spelling of the grant type alone', async () => {
     const airbyte = await startFakeAirbyte();
     const right = tokenRequest(airbyte);
     const wrong = { ...right, client_secret: 'guess' };
     expect((await ask(airbyte, 'POST /applications/token', { body: wrong })).status).toBe(401);
-    const { 'grant-type': grantType, ...rest } = right;
-    const misspelt = { ...rest, grant_type: grantType };
-    expect((await ask(airbyte, 'POST /applications/token', { body: misspelt })).status).toBe(400);
+    const { 'grant-type': hyphen, grant_type: underscore, ...rest } = right;
+    for (const body of [
+      { ...rest, grant_type: underscore },
+      { ...rest, 'grant-type': hyphen },
+    ]) {
+      expect((await ask(airbyte, 'POST /applications/token', { body })).status).toBe(400);
+    }
+    expect(airbyte.takeFaults()).toEqual([expect.stringContaining('grant_type')]);
   });
 
   test('stays valid when it was made by hand', async () => {

@@ -136,9 +136,17 @@ export class FakeAirbyte {
     this.#server = server;
   }
 
-  close(): Promise<void> {
+  /** Fails when a request, or an answer of this fake, was not as Airbyte's own document has it. */
+  async close(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
-    return this.goDown();
+    await this.goDown();
+    const [first] = this.takeFaults();
+    if (first !== undefined) throw new Error(`Not as the API document of Airbyte has it: ${first}`);
+  }
+
+  /** What was sent or answered that the document does not have, each once; forgotten afterwards. */
+  takeFaults(): string[] {
+    return [...new Set(this.#api.faults.splice(0))];
   }
 
   requestsOf(kind: FakeRequestKind, connectionId?: string): FakeRequest[] {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { type FakeAirbyte, startFakeAirbyte } from '../../../../test/support/fakes/fake-airbyte.ts';
 import {
@@ -120,13 +121,11 @@ describe('a connection', () => {
 
   test('is listed page by page with the others of its workspace only', async () => {
     const { airbyte, client } = await open();
-    const wanted = Array.from(
-      { length: 5 },
-      () => airbyte.addConnection({ workspaceId: 'w-1' }).connectionId,
-    );
+    const workspaceId = randomUUID();
+    const wanted = Array.from({ length: 5 }, () => airbyte.addConnection({ workspaceId }).connectionId);
     const found: string[] = [];
     for (let offset = 0, hasMore = true; hasMore && offset < 20; offset += 2) {
-      const page = accepted(await client.listConnections({ workspaceId: 'w-1', limit: 2, offset }));
+      const page = accepted(await client.listConnections({ workspaceId, limit: 2, offset }));
       found.push(...page.connections.map((connection) => connection.connectionId));
       hasMore = page.hasMore;
     }
@@ -315,8 +314,9 @@ describe('invalid input', () => {
 
   test('a slash in an id stays in the id', async () => {
     const { airbyte, client } = await open();
-    expect(problemOf(await client.getConnection('../jobs')).code).toBe('not_found');
+    expect(problemOf(await client.getConnection('../jobs')).code).toBe('bad_request');
     expect(airbyte.requests.at(-1)).toMatchObject({ kind: 'get_connection', connectionId: '../jobs' });
+    expect(airbyte.takeFaults()).toHaveLength(1);
   });
 
   const token = { type: 'token', token: 'sesame-1234' } as const;

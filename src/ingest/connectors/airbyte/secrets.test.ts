@@ -5,13 +5,15 @@ import { clientCredentials, openAirbyteClient } from '../../../../test/support/f
 import { airbyteTroubles, type FakeTrouble } from '../../../../test/support/fakes/fake-airbyte-troubles.ts';
 import type { AirbyteAnswer, AirbyteClient, AirbyteCredentials } from './types.ts';
 
+const connectionId = 'b53a6c5e-3b6f-4a60-8c7e-5f2f1f0f6a11';
+
 const calls: ((client: AirbyteClient) => Promise<AirbyteAnswer<unknown>>)[] = [
-  (client) => client.triggerSync('c-1'),
+  (client) => client.triggerSync(connectionId),
   (client) => client.getJob('17'),
-  (client) => client.listJobs({ connectionId: 'c-1' }),
+  (client) => client.listJobs({ connectionId }),
   (client) => client.cancelJob('17'),
-  (client) => client.getConnection('c-1'),
-  (client) => client.listConnections({ workspaceId: 'w-1', limit: 10, offset: 0 }),
+  (client) => client.getConnection(connectionId),
+  (client) => client.listConnections({ workspaceId: connectionId, limit: 10, offset: 0 }),
   (client) => client.probe(),
 ];
 

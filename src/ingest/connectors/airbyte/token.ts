@@ -105,11 +105,12 @@ function exchangeRequest({ clientId, clientSecret }: AirbyteCredentials & { type
   return {
     method: 'POST',
     headers: { accept: 'application/json', 'content-type': 'application/json' },
-    // With a hyphen: that is how Airbyte spells it.
+    // Airbyte reads it with a hyphen; its API document requires it with an underscore.
     body: JSON.stringify({
       client_id: clientId,
       client_secret: clientSecret,
       'grant-type': 'client_credentials',
+      grant_type: 'client_credentials',
     }),
   } as const;
 }
