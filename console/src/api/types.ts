@@ -726,6 +726,15 @@ export interface ItemJob {
   [name: string]: unknown;
 }
 
+export interface ItemTemplate {
+  name: string;
+  processor: string;
+  options: Record<string, unknown>;
+  mapping: Record<string, string | null> | null;
+  updatedBy: string;
+  updatedAt: string;
+}
+
 export interface Job {
   jobId: string;
   /** What people call it: the file, the base, the connector */
@@ -3036,6 +3045,41 @@ export interface Paths {
       query: undefined;
       body: undefined;
       reply: FilePreview;
+    };
+  };
+  '/api/items/templates': {
+    /** List the saved templates of item jobs that the caller may use. Right: `item.read`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: ItemTemplate[];
+      };
+    };
+  };
+  '/api/items/templates/{name}': {
+    /** Save a template of item jobs: processor, options and mapping; at most 200. Right: `item.templates`. */
+    put: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: {
+        processor: string;
+        options?: Record<string, unknown>;
+        mapping?: Record<string, string | null> | null;
+      };
+      reply: ItemTemplate;
+    };
+    /** Delete a saved template; jobs that were made with it stay. Right: `item.templates`. */
+    delete: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
     };
   };
   '/api/items/try': {

@@ -7,7 +7,7 @@ import { type ItemTemplate, maxTemplates } from './types.ts';
 
 const tags = ['items'];
 
-export const templateName = z
+const templateName = z
   .string()
   .min(1)
   .max(64)
