@@ -14,6 +14,7 @@ const debianPackages = [
   { name: 'openssl', command: 'openssl', neededFor: 'certificates of FTP servers in tests' },
   { name: 'tesseract-ocr', command: 'tesseract', neededFor: 'text in images and scans' },
   { name: 'git', command: 'git', neededFor: 'repositories that Git itself serves' },
+  { name: 'curl', command: 'curl', neededFor: 'the commands of the tutorials' },
   { name: 'util-linux', command: 'setpriv', neededFor: 'running the server as an ordinary user' },
 ];
 const newestNodeMajor = 24;

@@ -184,15 +184,29 @@ function installPreview(app: RouteApp, deps: ConnectorRouteDeps): void {
         time_zone: changeFields.time_zone,
       }),
       response: {
-        200: z.object({ next_runs: z.array(timestamp), minimum_hours: z.number() }),
+        200: z.object({
+          next_runs: z.array(timestamp),
+          minimum_hours: z.number(),
+          jitter_seconds: z
+            .number()
+            .describe('Each sync starts at most so much later, the same for every sync of a connector'),
+        }),
         ...problems(413, 415, 422),
       },
     },
     handler: async (request) => {
       const { tenantId } = principalOf(request);
       const { cadence_hours: cadenceHours = null, cron = null, time_zone: timeZone = 'UTC' } = request.body;
-      const { ticks, minimumHours } = await previewSchedule(deps, tenantId, { cadenceHours, cron, timeZone });
-      return { next_runs: ticks.map((tick) => tick.toISOString()), minimum_hours: minimumHours };
+      const { ticks, minimumHours, mostJitterMs } = await previewSchedule(deps, tenantId, {
+        cadenceHours,
+        cron,
+        timeZone,
+      });
+      return {
+        next_runs: ticks.map((tick) => tick.toISOString()),
+        minimum_hours: minimumHours,
+        jitter_seconds: Math.round(mostJitterMs / 1000),
+      };
     },
   });
 }

@@ -7,7 +7,7 @@ import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { canonicalConnectionId } from './connection-id.ts';
 import { connectorErrors } from './errors.ts';
 import { cronProblem, leastGapMs } from './schedule/cron.ts';
-import { effectiveCadenceHours, jitterMs, previewTicks, replannedTick } from './schedule/schedule.ts';
+import { effectiveCadenceHours, jitterMs, mostJitterMs, previewTicks, replannedTick } from './schedule/schedule.ts';
 import { lockPlanned, saveSchedule } from './schedule/store.ts';
 import {
   deleteConnector,
@@ -250,9 +250,13 @@ export async function previewSchedule(
   { db }: { db: Database },
   tenantId: string,
   wish: Pick<Connector, 'cadenceHours' | 'cron' | 'timeZone'>,
-): Promise<{ ticks: Date[]; minimumHours: number }> {
+): Promise<{ ticks: Date[]; minimumHours: number; mostJitterMs: number }> {
   const plan = (await db.read(tenantId, (tx) => readPlan(tx, tenantId))) ?? 'free';
   assertSchedule({ ...wish, plan });
   const ticks = previewTicks({ ...wish, plan, jitter: 0 }, { now: new Date(), count: previewed });
-  return { ticks, minimumHours: planCadences[plan].minimumHours };
+  return {
+    ticks,
+    minimumHours: planCadences[plan].minimumHours,
+    mostJitterMs: mostJitterMs({ ...wish, plan }),
+  };
 }

@@ -3,6 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ApiProblem, api } from '../../api/client.ts';
 import { messageAt } from '../../parts/form-dialog.tsx';
+import { plural } from '../../parts/number.ts';
 
 export interface ScheduleDraft {
   cadenceHours: number | null;
@@ -87,8 +88,15 @@ function Preview({ draft }: { draft: ScheduleDraft }) {
           <li key={run}>{inZone(run, zone)}</li>
         ))}
       </ol>
+      <span className="dim">
+        Each starts up to {minutes(data.jitter_seconds)} later, so that connectors do not start all at once.
+      </span>
     </div>
   );
+}
+
+function minutes(seconds: number): string {
+  return seconds < 120 ? plural(Math.round(seconds), 'second') : plural(Math.round(seconds / 60), 'minute');
 }
 
 function inZone(moment: string, timeZone: string): string {

@@ -37,6 +37,11 @@ export function jitterMs(connector: Cadenced & { jitter: number }): number {
   return connector.jitter * Math.min(cadenceMs(connector) * jitterShare, maxJitterMs);
 }
 
+/** How far behind its ticks any connector with this schedule may start. */
+export function mostJitterMs(connector: Cadenced & Pick<Connector, 'cron'>): number {
+  return connector.cron === null ? jitterMs({ ...connector, jitter: 1 }) : maxCronJitterMs;
+}
+
 /** The first tick after `now`, however many were missed. */
 export function nextTick(connector: Scheduled & { nextSyncAt: Date; lastTickAt: Date }, now: Date): Date {
   if (connector.cron !== null) return cronTick({ ...connector, lastTickAt: now }, now);

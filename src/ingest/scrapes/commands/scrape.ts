@@ -22,6 +22,7 @@ interface ScrapeFlags {
   kind?: string;
   every?: number;
   kb?: string;
+  wait?: boolean;
   json?: boolean;
 }
 
@@ -30,7 +31,7 @@ export function addScrapeCommand(program: Command): void {
     .command('scrape')
     .description(
       'Push references to a scrape source from a file or the standard input, or crawl a source and follow it. ' +
-        'Exit 0: everything was handed over, 3: some hand-offs or pages failed, 1: failed.',
+        'Hand-offs go on after it; --wait waits for them. Exit 0: nothing failed, 3: some hand-offs or pages failed, 1: failed.',
     )
     .argument('<source>', 'its name')
     .option('--file <path>', 'references to push: NDJSON or JSON, - for the standard input')
@@ -38,6 +39,7 @@ export function addScrapeCommand(program: Command): void {
     .addOption(new Option('--kind <kind>', 'what is at --crawl (default: website)').choices(crawlKinds))
     .option('--every <hours>', 'with --crawl: crawl again by itself this often', parseHours)
     .option('--kb <name>', 'the knowledge base to hand over to; created if it is missing', parseKb)
+    .option('--wait', 'then wait until every hand-off has ended: completed ones can be searched')
     .addHelpText('after', referenceHelp);
   addClientFlags(command).action(async (source: string, flags: ScrapeFlags, self: Command) => {
     checkFlags(flags);
@@ -172,7 +174,33 @@ async function push(
   const failed = done.reduce((sum, one) => sum + one.handoff_failed_count, 0);
   if (failed > 0)
     note(`${failed} hand-offs failed; GET /api/scraping/${source}/handoffs?status=failed says why.`);
-  return failed > 0 ? exitCodes.someRowsFailed : exitCodes.ok;
+  const runIds = done.map(({ scrape_run_id: runId }) => runId);
+  const failedLater = flags.wait ? await untilHandedOver(client, { source, runIds, signal }) : 0;
+  return failed + failedLater > 0 ? exitCodes.someRowsFailed : exitCodes.ok;
+}
+
+/** Until no hand-off of these runs is open; returns how many have failed. */
+async function untilHandedOver(
+  client: Client,
+  { source, runIds, signal }: { source: string; runIds: readonly string[]; signal: AbortSignal },
+): Promise<number> {
+  let failed = 0;
+  for (const runId of runIds) {
+    const route = `/api/scraping/${encodeURIComponent(source)}/runs/${runId}`;
+    const run = await follow(() => client.get<RunView>(route, { signal }), { signal, stageOf: openHandoffs });
+    failed += run.handoffs?.failed ?? 0;
+  }
+  if (failed > 0)
+    note(`${failed} hand-offs failed; GET /api/scraping/${source}/handoffs?status=failed says why.`);
+  return failed;
+}
+
+/** Null: the run has none, or all have ended. */
+function openHandoffs({ handoffs }: RunView): { done: number; total: number } | null {
+  if (handoffs === null) return null;
+  const open = handoffs.queued + handoffs.running;
+  const done = handoffs.completed + handoffs.failed;
+  return open > 0 ? { done, total: done + open } : null;
 }
 
 async function crawl(client: Client, { source, flags, signal }: Scrape): Promise<ExitCode> {
@@ -184,7 +212,10 @@ async function crawl(client: Client, { source, flags, signal }: Scrape): Promise
   if (run.handoff_notice !== null) note(run.handoff_notice);
   if (run.error_text !== null) note(shortText(run.error_text, 500));
   if (run.status === 'failed') return exitCodes.failed;
-  const hasFailed = run.handoff_failed_count > 0 || run.pages_failed > 0;
+  const failedLater = flags.wait
+    ? await untilHandedOver(client, { source, runIds: [run.scrape_run_id], signal })
+    : 0;
+  const hasFailed = run.handoff_failed_count + failedLater > 0 || run.pages_failed > 0;
   if (hasFailed) note(`${run.handoff_failed_count} hand-offs and ${run.pages_failed} pages failed.`);
   return hasFailed ? exitCodes.someRowsFailed : exitCodes.ok;
 }
