@@ -21,6 +21,7 @@ export const benchNames = [
   'fairness',
   'neighbours',
   'rescue',
+  'syncs',
   'start',
 ];
 

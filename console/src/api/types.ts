@@ -2399,6 +2399,8 @@ export interface Paths {
       reply: {
         next_runs: string[];
         minimum_hours: number;
+        /** Each sync starts at most so much later, the same for every sync of a connector */
+        jitter_seconds: number;
       };
     };
   };
