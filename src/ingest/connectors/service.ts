@@ -7,7 +7,13 @@ import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { canonicalConnectionId } from './connection-id.ts';
 import { connectorErrors } from './errors.ts';
 import { cronProblem, leastGapMs } from './schedule/cron.ts';
-import { effectiveCadenceHours, jitterMs, mostJitterMs, previewTicks, replannedTick } from './schedule/schedule.ts';
+import {
+  effectiveCadenceHours,
+  jitterMs,
+  mostJitterMs,
+  previewTicks,
+  replannedTick,
+} from './schedule/schedule.ts';
 import { lockPlanned, saveSchedule } from './schedule/store.ts';
 import {
   deleteConnector,

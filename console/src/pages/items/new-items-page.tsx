@@ -1,6 +1,7 @@
 import { Button, Textarea } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { useCan } from '../../api/queries.ts';
+import type { ItemTemplate } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { bytes } from '../../parts/number.ts';
@@ -110,6 +111,11 @@ function NewItems() {
   const isWithoutOptions = ownJson === null ? drafts.isIncomplete(processor) : jsonProblem(ownJson) !== null;
   const isIncomplete = isWithoutOptions || mappingProblem(fileColumns, mapping) !== null;
   const items = { files, processor, options, sheet, mapping: mappingJson(mapping) };
+  const takeOver = (template: ItemTemplate) => {
+    change({ processor: template.processor as ProcessorName });
+    setOwnJson(JSON.stringify(template.options, null, 2));
+    setMapping(mappingFor(template, fileColumns));
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (files.length > 0 && kind !== 'mixed' && !isIncomplete) void send(items);
@@ -118,46 +124,62 @@ function NewItems() {
     <form className="stack" onSubmit={submit}>
       <ItemsDrop files={files} onFiles={(taken) => void take(taken)} isDisabled={sentBytes !== null} />
       {sheetField(error)}
-      <TemplateField
-        {...{ items, isIncomplete }}
-        onChoose={(template) => {
-          change({ processor: template.processor as ProcessorName });
-          setOwnJson(JSON.stringify(template.options, null, 2));
-          setMapping(mappingFor(template, fileColumns));
-        }}
-      />
+      <TemplateField {...{ items, isIncomplete }} onChoose={takeOver} />
       <PreviewPart preview={preview} mapping={mapping} onChange={setMapping} />
-      <Panel
-        title={`What happens to each ${kind === 'images' ? 'image' : 'row'}`}
-        aside={
-          hasOptions ? (
-            <OptionsSwitch
-              isJson={ownJson !== null}
-              onSwitch={(isJson) => setOwnJson(isJson ? JSON.stringify(fromForm, null, 2) : null)}
-            />
-          ) : null
-        }
-      >
-        <div className="stack">
-          <ProcessorChoice
-            value={processor}
-            // Before there is a file, all of them: what can be done says what can be sent.
-            kind={files.length === 0 ? 'mixed' : kind}
-            onChange={(name) => {
-              setOwnJson(null);
-              change({ processor: name });
-            }}
-          />
-          {ownJson !== null && hasOptions ? <JsonOptions text={ownJson} onChange={setOwnJson} /> : null}
-          {ownJson === null
-            ? drafts.fieldsOf(processor, { columns: mappedColumns(fileColumns, mapping), error })
-            : null}
-        </div>
-      </Panel>
+      <OptionsPanel
+        {...{ kind, processor, ownJson, setOwnJson, hasOptions, fromForm }}
+        // Before there is a file, all of them: what can be done says what can be sent.
+        offered={files.length === 0 ? 'mixed' : kind}
+        onProcessor={(name) => change({ processor: name })}
+        fields={() => drafts.fieldsOf(processor, { columns: mappedColumns(fileColumns, mapping), error })}
+      />
       {preview.data === undefined ? null : <TryRows items={items} isIncomplete={isIncomplete} />}
       {error === null ? null : <Problem error={error} />}
       <SendingPart sentBytes={sentBytes} onStop={stop} {...{ files, kind, isIncomplete }} />
     </form>
+  );
+}
+
+interface OptionsPanelProps {
+  kind: FilesKind;
+  offered: FilesKind;
+  processor: ProcessorName;
+  /** Options written as JSON; null: by the form. */
+  ownJson: string | null;
+  setOwnJson: (text: string | null) => void;
+  hasOptions: boolean;
+  fromForm: object;
+  onProcessor: (name: ProcessorName) => void;
+  fields: () => ReactNode;
+}
+
+function OptionsPanel(props: OptionsPanelProps) {
+  const { kind, offered, processor, ownJson, setOwnJson, hasOptions, fromForm, onProcessor, fields } = props;
+  return (
+    <Panel
+      title={`What happens to each ${kind === 'images' ? 'image' : 'row'}`}
+      aside={
+        hasOptions ? (
+          <OptionsSwitch
+            isJson={ownJson !== null}
+            onSwitch={(isJson) => setOwnJson(isJson ? JSON.stringify(fromForm, null, 2) : null)}
+          />
+        ) : null
+      }
+    >
+      <div className="stack">
+        <ProcessorChoice
+          value={processor}
+          kind={offered}
+          onChange={(name) => {
+            setOwnJson(null);
+            onProcessor(name);
+          }}
+        />
+        {ownJson !== null && hasOptions ? <JsonOptions text={ownJson} onChange={setOwnJson} /> : null}
+        {ownJson === null ? fields() : null}
+      </div>
+    </Panel>
   );
 }
 

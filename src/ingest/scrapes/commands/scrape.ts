@@ -31,7 +31,8 @@ export function addScrapeCommand(program: Command): void {
     .command('scrape')
     .description(
       'Push references to a scrape source from a file or the standard input, or crawl a source and follow it. ' +
-        'Hand-offs go on after it; --wait waits for them. Exit 0: nothing failed, 3: some hand-offs or pages failed, 1: failed.',
+        'Hand-offs go on after it; --wait waits for them. ' +
+        'Exit 0: nothing failed, 3: some hand-offs or pages failed, 1: failed.',
     )
     .argument('<source>', 'its name')
     .option('--file <path>', 'references to push: NDJSON or JSON, - for the standard input')
