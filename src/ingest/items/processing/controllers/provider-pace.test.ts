@@ -265,20 +265,31 @@ describe('failures', () => {
 
 describe('a provider that allows 50 calls a second, saves up 50, and breaks 20 % of what it takes', () => {
   const allowed = 50;
-  test.each([0, 1])('is used at 80 % of that, with Retry-After: %i', (seconds) => {
+  /** The share of it that is used, from 20 s to 140 s. */
+  const usedWith = (retryAfterS: number, seed: number) => {
     const bucket = tokenBucket({ perSecond: allowed, burst: 50, saysWhen: false });
     const run = simulate({
-      seconds: 40,
+      seconds: 140,
       latencyMs: (random) => 40 + 40 * random(),
       answer: (nowMs, random) => {
         const end = bucket(nowMs, random);
-        if (end.outcome === 'throttled') return { ...end, retryAfterMs: seconds * 1000 };
+        if (end.outcome === 'throttled') return { ...end, retryAfterMs: retryAfterS * 1000 };
         return { outcome: random() < 0.2 ? 'failed' : 'success' };
       },
-      seed: 11,
+      seed,
     });
     const taken = run.ends.filter(({ atMs, outcome }) => outcome !== 'throttled' && atMs >= 20_000).length;
-    expect(taken / 20).toBeGreaterThanOrEqual(0.8 * allowed);
+    return taken / 120 / allowed;
+  };
+
+  // Each look above the limit costs a whole Retry-After: the longer it is, the less of the rate is used.
+  test.each([
+    [0, 0.95],
+    [1, 0.95],
+    [2, 0.7],
+    [5, 0.4],
+  ])('with Retry-After: %i is used at %f of that or more', (seconds, least) => {
+    for (const seed of [11, 12, 13]) expect(usedWith(seconds, seed)).toBeGreaterThanOrEqual(least);
   });
 });
 
