@@ -3673,6 +3673,17 @@ create table public.item_providers (
   updated_at timestamp with time zone default clock_timestamp() not null
 ) with (fillfactor=50);
 
+create table public.item_templates (
+  tenant_id text not null,
+  name text not null,
+  processor text not null,
+  options json default '{}'::json not null,
+  mapping json,
+  updated_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+);
+
 create table public.job_items (
   tenant_id text not null,
   job_id uuid not null,
@@ -4590,6 +4601,10 @@ alter table public.item_providers add constraint item_providers_pkey PRIMARY KEY
 
 alter table public.item_providers add constraint item_providers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
+alter table public.item_templates add constraint item_templates_pkey PRIMARY KEY (tenant_id, name);
+
+alter table public.item_templates add constraint item_templates_name_check CHECK (((length(name) >= 1) AND (length(name) <= 64)));
+
 alter table public.job_items add constraint job_items_pkey PRIMARY KEY (tenant_id, job_id, id);
 
 alter table public.job_items add constraint job_items_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'PROCESSING'::text, 'DONE'::text, 'ERROR'::text, 'NOT_FOUND'::text, 'SKIPPED'::text])));
@@ -5262,6 +5277,10 @@ alter table public.item_providers enable row level security;
 
 alter table public.item_providers force row level security;
 
+alter table public.item_templates enable row level security;
+
+alter table public.item_templates force row level security;
+
 alter table public.job_items enable row level security;
 
 alter table public.job_items force row level security;
@@ -5593,6 +5612,12 @@ create policy kernel_rows on public.item_providers for all to sluice_kernel usin
 create policy owner_rows on public.item_providers for select to current_user using (true);
 
 create policy tenant_rows on public.item_providers for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
+create policy kernel_rows on public.item_templates for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.item_templates for select to current_user using (true);
+
+create policy tenant_rows on public.item_templates for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.job_items for all to sluice_kernel using (true) with check (true);
 
@@ -5971,6 +5996,10 @@ grant insert, select, update on public.item_jobs to sluice_tenant;
 grant select on public.item_providers to sluice_kernel;
 
 grant insert, select, update on public.item_providers to sluice_tenant;
+
+grant delete, select on public.item_templates to sluice_kernel;
+
+grant delete, insert, select, update on public.item_templates to sluice_tenant;
 
 grant delete, select, update on public.job_items to sluice_kernel;
 
