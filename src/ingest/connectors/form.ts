@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { isTimeZone } from '../../kernel/schedule/cron.ts';
 import { isUsableId } from '../../kernel/tenancy/types.ts';
 import { toCamelCase } from '../../lib/snake-case.ts';
 import { hasHiddenCharacters, isConnectionId } from './connection-id.ts';
-import { isTimeZone } from './schedule/cron.ts';
 import type { ConnectorWish } from './service.ts';
 import { activeSyncPolicies } from './types.ts';
 

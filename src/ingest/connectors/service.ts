@@ -1,19 +1,20 @@
 import type { BeforeCommit, JobsDeps } from '../../kernel/jobs/dispatch/service.ts';
 import { findActive } from '../../kernel/jobs/store.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
+import { findScheduleProblem } from '../../kernel/schedule/check.ts';
+import {
+  effectiveCadenceHours,
+  jitterMs,
+  mostJitterMs,
+  planCadences,
+  previewTicks,
+  replannedTick,
+} from '../../kernel/schedule/ticks.ts';
 import type { Principal } from '../../kernel/tenancy/types.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { canonicalConnectionId } from './connection-id.ts';
 import { connectorErrors } from './errors.ts';
-import { cronProblem, leastGapMs } from './schedule/cron.ts';
-import {
-  effectiveCadenceHours,
-  jitterMs,
-  mostJitterMs,
-  previewTicks,
-  replannedTick,
-} from './schedule/schedule.ts';
 import { lockPlanned, saveSchedule } from './schedule/store.ts';
 import {
   deleteConnector,
@@ -24,13 +25,7 @@ import {
   updateConnector,
 } from './store.ts';
 import { dispatchSyncIn, type SyncRequest } from './sync/dispatch.ts';
-import {
-  type Connector,
-  type ConnectorKey,
-  type EnrolmentMode,
-  pipelineName,
-  planCadences,
-} from './types.ts';
+import { type Connector, type ConnectorKey, type EnrolmentMode, pipelineName } from './types.ts';
 
 type Chosen = Pick<
   Connector,
@@ -108,48 +103,10 @@ function firstSyncInMs(scheduled: Parameters<typeof previewTicks>[0]): number {
 
 /** Refuses what cannot be scheduled, and what the plan does not allow. */
 function assertSchedule(connector: Pick<Connector, 'cadenceHours' | 'cron' | 'timeZone' | 'plan'>): void {
-  const { cron, timeZone, cadenceHours, plan } = connector;
-  if (cron === null) {
-    assertCadence(connector);
-    return;
-  }
-  const problem =
-    cadenceHours === null ? cronProblem({ cron, timeZone }) : 'cadence_hours and cron exclude each other';
-  if (problem !== null) {
-    throw connectorErrors.raise.schedule_invalid(`The schedule ${cron} cannot be used: ${problem}`, {
-      fields: [{ pointer: '/cron', message: problem }],
-    });
-  }
-  const { minimumHours } = planCadences[plan];
-  const gapHours = leastGapMs({ cron }, new Date()) / hourMs;
-  if (gapHours >= minimumHours) return;
-  throw connectorErrors.raise.cadence_not_allowed(
-    `The schedule ${cron} has syncs ${Math.round(gapHours * 100) / 100} hours apart: the plan ${plan} allows ` +
-      `${minimumHours} hours or more`,
-    {
-      details: { plan, minimum_hours: minimumHours },
-      fields: [{ pointer: '/cron', message: `its ticks must be at least ${minimumHours} hours apart` }],
-    },
-  );
-}
-
-function assertCadence({ cadenceHours, plan }: Pick<Connector, 'cadenceHours' | 'plan'>): void {
-  if (cadenceHours === null) return;
-  const { minimumHours, isConfigurable } = planCadences[plan];
-  const isFine = isConfigurable ? cadenceHours >= minimumHours : cadenceHours === minimumHours;
-  if (isFine) return;
-  const rule = isConfigurable
-    ? `the plan ${plan} allows ${minimumHours} hours or more`
-    : `the plan ${plan} syncs every ${minimumHours} hours, and that cannot be changed`;
-  throw connectorErrors.raise.cadence_not_allowed(
-    `A sync every ${cadenceHours} hours is not possible: ${rule}`,
-    {
-      details: { plan, minimum_hours: minimumHours },
-      fields: [
-        { pointer: '/cadence_hours', message: `must be ${isConfigurable ? 'at least ' : ''}${minimumHours}` },
-      ],
-    },
-  );
+  const problem = findScheduleProblem(connector, 'sync');
+  if (problem === null) return;
+  const { code, message, details, fields } = problem;
+  throw connectorErrors.raise[code](message, { details, fields });
 }
 
 /** Does not name the other owner: it may be another tenant. */

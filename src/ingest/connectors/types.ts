@@ -64,13 +64,6 @@ export interface Notice {
   receivedAt: string;
 }
 
-/** The shortest cadence of each plan, in hours. */
-export const planCadences: Record<Plan, { minimumHours: number; isConfigurable: boolean }> = {
-  free: { minimumHours: 24, isConfigurable: false },
-  growth: { minimumHours: 6, isConfigurable: true },
-  enterprise: { minimumHours: 1, isConfigurable: true },
-};
-
 export const enrolmentModes = ['open', 'operator'] as const;
 export type EnrolmentMode = (typeof enrolmentModes)[number];
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { shownAs, timestamp } from '../../kernel/http/replies.ts';
 import { type Job, jobStatuses } from '../../kernel/jobs/types.ts';
+import { leastGapMs } from '../../kernel/schedule/cron.ts';
+import { effectiveCadenceHours } from '../../kernel/schedule/ticks.ts';
 import { toSnakeCase } from '../../lib/snake-case.ts';
 import type { ListedConnection } from './connections/connections.ts';
-import { leastGapMs } from './schedule/cron.ts';
-import { effectiveCadenceHours } from './schedule/schedule.ts';
 import type { LastJob } from './store.ts';
 import { checkpointOf, isEmptyCode, type SyncResult } from './sync/checkpoint.ts';
 import { activeSyncPolicies, type Connector } from './types.ts';

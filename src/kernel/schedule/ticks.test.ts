@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cronProblem, leastGapMs } from './cron.ts';
-import { effectiveCadenceHours, jitterMs, nextTick, previewTicks, replannedTick } from './schedule.ts';
+import { effectiveCadenceHours, jitterMs, nextTick, previewTicks, replannedTick } from './ticks.ts';
 
 const hourMs = 3_600_000;
 const byCadence = { cron: null, timeZone: 'UTC', jitter: 0 };
@@ -21,7 +21,7 @@ describe('the next tick', () => {
     ...byCadence,
     plan: 'enterprise',
     cadenceHours: 2,
-    nextSyncAt: at(10),
+    dueAt: at(10),
     lastTickAt: at(8),
   } as const;
 
@@ -67,7 +67,7 @@ describe('a cron expression', () => {
 
   test('makes one run of missed ticks, and goes on in its rhythm', () => {
     const hourly = { ...enterprise, cron: '0 * * * *', timeZone: 'UTC' };
-    const late = { ...hourly, nextSyncAt: at(1), lastTickAt: at(0) };
+    const late = { ...hourly, dueAt: at(1), lastTickAt: at(0) };
     expect(nextTick(late, at(7.5))).toEqual(at(9));
     expect(nextTick({ ...late, jitter: 0.5 }, at(7.02)).getTime() - at(8).getTime()).toBe(30_000);
   });
@@ -83,7 +83,7 @@ describe('a cron expression', () => {
     // The clocks of Berlin go forward on Sunday, 29 March 2026.
     const daily = { ...weekdays, cron: '0 6 * * *', plan: 'free' } as const;
     const lastTickAt = new Date('2026-03-28T05:00:40Z');
-    expect(nextTick({ ...daily, nextSyncAt: lastTickAt, lastTickAt }, lastTickAt).toISOString()).toBe(
+    expect(nextTick({ ...daily, dueAt: lastTickAt, lastTickAt }, lastTickAt).toISOString()).toBe(
       '2026-03-29T04:00:00.000Z',
     );
   });
