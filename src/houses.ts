@@ -5,6 +5,7 @@ export const houses: readonly House[] = [
   (await import('./ingest/items/house.ts')).itemHouse,
   (await import('./ingest/catalog/house.ts')).catalogHouse,
   (await import('./ingest/uploads/house.ts')).uploadHouse,
+  (await import('./ingest/pulls/house.ts')).pullHouse,
   (await import('./ingest/connectors/house.ts')).connectorHouse,
   (await import('./ingest/knowledge/house.ts')).knowledgeHouse,
   (await import('./ingest/scrapes/house.ts')).scrapeHouse,

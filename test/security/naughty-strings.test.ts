@@ -29,6 +29,7 @@ import { platformPlaces } from './platform-places.ts';
 import { type Told, useProduct } from './product.ts';
 import { exampleOf, readRoutes, type TextPlace, textPlaces } from './request-schemas.ts';
 import { scrapePlaces } from './scrape-places.ts';
+import { sourcePlaces } from './source-places.ts';
 import { Tally } from './tally.ts';
 import { webhookPlaces } from './webhook-places.ts';
 
@@ -50,6 +51,7 @@ const product = useProduct(database, (directory) => ({
   WEBHOOK_MAX_ENDPOINTS: '100000',
   ADAPTER_FOLDER: directory,
   ADAPTER_MAX_COUNT: '10000',
+  UPLOAD_SOURCE_MAX_COUNT: '10000',
 }));
 const tally = new Tally('naughty strings in bodies', allStrings.length * 20);
 
@@ -167,6 +169,7 @@ const places: Record<string, Place> = {
   ...correctionPlaces({ made, firstRow, newWorkspace }),
   ...adapterPlaces({ firstRow }),
   ...ownPlaces,
+  ...sourcePlaces({ made, newWorkspace }),
   'POST /api/session /token': notKept('a credential'),
   'PUT /api/secrets/:name /value': {
     back: ({ params, claims }) => secretValue(claims, params.name ?? ''),

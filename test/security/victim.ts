@@ -69,6 +69,16 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
   },
   // What is defined belongs to the installation; it has nothing of a tenant.
   '/api/tasks/:name': async () => 'canary_7391',
+  '/api/uploads/sources/:source_id': async (making) => {
+    const place = { kind: 'url', url: `https://${canary}.example.com/report.csv` };
+    const body = {
+      name: canary,
+      workspace_id: making.victim.things.get('/api/workspaces/:workspace_id'),
+      platform: 'meta',
+      place,
+    };
+    return field(await asVictim(making, { path: '/api/uploads/sources', body }), 'source_id');
+  },
   '/api/dead-letters/:job_id': async (making) => {
     const jobId = await itemJob(making);
     await making.database.owner(
@@ -158,6 +168,12 @@ async function makeTheRest({ product, database, victim }: Making): Promise<void>
        (tenant_id, upload_id, row_index, column_index, header, old_value, new_value, user_id)
      values ($1, gen_random_uuid(), 1, 1, $2, $2, $2, $2)`,
     [tenantId, canary],
+  );
+  await database.owner(
+    `insert into upload_source_contents
+       (tenant_id, source_id, path, size_bytes, version, sha256, job_id, reason)
+     values ($1, $2, $3, 1, $3, $3, gen_random_uuid(), $3)`,
+    [tenantId, things.get('/api/uploads/sources/:source_id'), canary],
   );
   await database.owner('insert into bi_logins (tenant_id, role_name) values ($1, $2)', [tenantId, canary]);
   await database.owner(

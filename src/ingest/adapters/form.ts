@@ -65,6 +65,44 @@ const port = z
   .int()
   .refine((value) => value === 21 || (value >= 1_024 && value <= 65_535), 'must be 21, or 1024 to 65535');
 
+const s3Place = z.strictObject({
+  kind: z.literal('s3'),
+  endpoint: orNull(
+    line(2_000).refine(
+      (text) => /^https?:\/\//i.test(text) && URL.canParse(text),
+      'must be an http or https URL',
+    ),
+  ).describe('Null: Amazon’s endpoint for the region'),
+  region: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{1,100}$/, 'must be letters, digits and dashes')
+    .default('us-east-1'),
+  bucket: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/,
+      'must be 3 to 255 letters, digits, dots, dashes and underscores',
+    )
+    .meta({ examples: ['reports'] }),
+  prefix: line(900).default('').describe('The start of the keys, for example `in/`'),
+  path_style: z.boolean().default(false),
+  access_key_id_secret: secretName,
+  secret_access_key_secret: secretName,
+});
+
+const ftpPlace = z.strictObject({
+  kind: z.literal('ftp'),
+  host: line(253).min(1).describe('A host name or an IP address'),
+  port: port.default(21),
+  path: line(1_000).min(1).default('/'),
+  user: line(200).min(1).default('anonymous'),
+  password_secret: secretName,
+  tls: z.boolean().default(true).describe('Explicit FTPS; false sends the password unencrypted'),
+  ca_certificate: orNull(storedText(20_000)).describe(
+    'PEM, for a server whose certificate is not signed by a public authority',
+  ),
+});
+
 export const adapterForm = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('folder'),
@@ -74,45 +112,15 @@ export const adapterForm = z.discriminatedUnion('kind', [
       .describe('Inside the tenant’s folder in ADAPTER_FOLDER; empty: that folder itself'),
     ...shared,
   }),
-  z.strictObject({
-    kind: z.literal('s3'),
-    endpoint: orNull(
-      line(2_000).refine(
-        (text) => /^https?:\/\//i.test(text) && URL.canParse(text),
-        'must be an http or https URL',
-      ),
-    ).describe('Null: Amazon’s endpoint for the region'),
-    region: z
-      .string()
-      .regex(/^[A-Za-z0-9-]{1,100}$/, 'must be letters, digits and dashes')
-      .default('us-east-1'),
-    bucket: z
-      .string()
-      .regex(
-        /^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/,
-        'must be 3 to 255 letters, digits, dots, dashes and underscores',
-      )
-      .meta({ examples: ['reports'] }),
-    prefix: line(900).default('').describe('The start of the keys, for example `in/`'),
-    path_style: z.boolean().default(false),
-    access_key_id_secret: secretName,
-    secret_access_key_secret: secretName,
-    ...shared,
-  }),
-  z.strictObject({
-    kind: z.literal('ftp'),
-    host: line(253).min(1).describe('A host name or an IP address'),
-    port: port.default(21),
-    path: line(1_000).min(1).default('/'),
-    user: line(200).min(1).default('anonymous'),
-    password_secret: secretName,
-    tls: z.boolean().default(true).describe('Explicit FTPS; false sends the password unencrypted'),
-    ca_certificate: orNull(storedText(20_000)).describe(
-      'PEM, for a server whose certificate is not signed by a public authority',
-    ),
-    ...shared,
-  }),
+  s3Place.extend(shared),
+  ftpPlace.extend(shared),
 ]);
+
+/** Places that others read files from, without an adapter: see `files/file-places.ts`. */
+export const filePlaceForms = {
+  s3: s3Place.extend({ pattern: shared.pattern }),
+  ftp: ftpPlace.extend({ pattern: shared.pattern }),
+};
 
 export type AdapterForm = z.output<typeof adapterForm>;
 

@@ -19,7 +19,9 @@ export const adapterHouse = defineHouse({
       items: doorFor('items', () => ground.doors.get('rows')),
       uploads: doorFor('uploads', () => ground.doors.get('reports')),
     };
-    return openAdapterHouse({ ...config, ...ground, doors });
+    const house = openAdapterHouse({ ...config, ...ground, doors });
+    ground.doors.offer('filePlaces', house.door);
+    return house;
   },
 });
 

@@ -1,8 +1,10 @@
+import type { FilePlaceDoor } from '../../kernel/house/doors.ts';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
 import { adapterFindables } from './find-store.ts';
 import { AdapterMetrics } from './metrics.ts';
 import { adapterRoutes } from './routes.ts';
 import { ScanScheduler } from './scan/scheduler.ts';
+import { filePlaces } from './sources/file-places.ts';
 import { oldestSuccessSeconds } from './store.ts';
 import type { TargetDoors } from './types.ts';
 
@@ -29,11 +31,13 @@ export function openAdapterHouse(options: AdapterHouseOptions) {
   return {
     routes: [adapterRoutes(deps)],
     findables: adapterFindables,
+    // For houses that read files without an adapter.
+    door: filePlaces(options),
     tasks: [{ name: 'scan_adapters', everyMs: lookEveryMs, run: () => scheduler.startDue() }],
     // Where only a cron works, its cycle scans what is due and waits for it.
     beforeCycle: async ({ tenantId }) => {
       if (tenantId === undefined) await scheduler.runDue();
     },
     stop: () => scheduler.stop(),
-  } satisfies OpenHouse;
+  } satisfies OpenHouse & { door: FilePlaceDoor };
 }

@@ -1,16 +1,13 @@
 import type { Role } from '../../kernel/tenancy/types.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
-import { findMetadataRefusal, findRefusal } from '../../lib/fetch/addresses.ts';
-import { assertLiteral, parseTarget } from '../../lib/fetch/target.ts';
 import type { Database } from '../../lib/postgres/db.ts';
-import { assertPlace as assertS3Place } from '../../lib/s3/place.ts';
 import { adapterErrors } from './errors.ts';
 import { isWanted } from './files/file-names.ts';
 import { findFile, reopenFailed } from './files/store.ts';
 import { emptyReport, type ScanDeps, type ScanLimits, scanAdapter } from './scan/scan.ts';
 import { scanSoon } from './scan/store.ts';
 import { openPlace } from './sources/open-place.ts';
-import { secretsOf, useOf } from './sources/place-secrets.ts';
+import { assertPlaceUsable } from './sources/place-checks.ts';
 import {
   countAdapters,
   deleteAdapter,
@@ -19,7 +16,7 @@ import {
   type NewAdapter,
   putAdapter,
 } from './store.ts';
-import type { Adapter, AdapterFile, AdapterKey, FileKey, FileSource, Place, ScanReport } from './types.ts';
+import type { Adapter, AdapterFile, AdapterKey, FileKey, FileSource, ScanReport } from './types.ts';
 
 export interface AdapterDeps extends ScanDeps {
   adapterMaxCount: number;
@@ -31,10 +28,7 @@ export async function saveAdapter(
   { role, ...adapter }: NewAdapter & { role: Role },
 ): Promise<Adapter & { isNew: boolean }> {
   const { tenantId, place, target } = adapter;
-  assertPlace(deps, place);
-  for (const wanted of secretsOf(place)) {
-    await deps.secrets.assertUsable({ tenantId, role, use: useOf(place) }, wanted);
-  }
+  await assertPlaceUsable(deps, { tenantId, role, place });
   await deps.doors[target.kind].check(tenantId, target);
   return deps.db.tenant(tenantId, async (tx) => {
     const before = await findAdapter(tx, adapter);
@@ -44,18 +38,6 @@ export async function saveAdapter(
     }
     return putAdapter(tx, adapter);
   });
-}
-
-function assertPlace({ adapterFolder, blockPrivateAddresses }: AdapterDeps, place: Place): void {
-  if (place.kind === 'folder' && adapterFolder === null) {
-    throw adapterErrors.raise.adapter_invalid(
-      'This server has no folder for adapters; the operator sets ADAPTER_FOLDER',
-      { fields: [{ pointer: '/kind', message: 'must be s3 or ftp on this server' }] },
-    );
-  }
-  const refuse = blockPrivateAddresses ? findRefusal : findMetadataRefusal;
-  if (place.kind === 's3') parseTarget(assertS3Place(place).origin, { refuse });
-  if (place.kind === 'ftp') assertLiteral(place.host, refuse);
 }
 
 export async function getAdapter({ db }: { db: Database }, key: AdapterKey): Promise<Adapter> {

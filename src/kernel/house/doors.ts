@@ -1,6 +1,7 @@
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import type { z } from 'zod';
 import type { Tx } from '../../lib/postgres/db.ts';
+import type { Role } from '../tenancy/types.ts';
 import type { OwnDoor } from './own-door.ts';
 
 /** A file on its way into a house, and how its arrival is recorded in the transaction that takes it in. */
@@ -10,7 +11,8 @@ export interface IncomingFile<Target> {
   userId: string;
   fileName: string;
   content: Readable;
-  record(tx: Tx, made: { jobId: string; uploadId: string | null }): Promise<void>;
+  /** `uploadIds`: all uploads of an archive, of which `uploadId` is the first. */
+  record(tx: Tx, made: { jobId: string; uploadId: string | null; uploadIds?: string[] }): Promise<void>;
 }
 
 /** The way into a house for files that do not come with a request. */
@@ -31,6 +33,48 @@ export interface RowsTarget {
 export interface ReportTarget {
   platform: string;
   workspaceId: string;
+  clientId?: string | null;
+  /** How it comes; by an adapter unless it says otherwise. */
+  origin?: 'adapter' | 'pull';
+  /** The days that were asked for, for a report that names none itself. */
+  range?: { from: string; to: string } | null;
+}
+
+/** A file as its place lists it; `version` changes with the content. */
+export interface PlacedFile {
+  path: string;
+  sizeBytes: number;
+  version: string;
+}
+
+/** An open S3 prefix or FTP directory, for readers that leave the files where they are. */
+export interface OpenFilePlace {
+  /** Files appear only when they are complete, so there is no need to wait. */
+  readonly isAtomic: boolean;
+  /** Yields the files that the place's pattern wants, in batches and in no order. */
+  list(): AsyncIterable<PlacedFile[]>;
+  /** Returns null when the file does not exist. */
+  find(path: string): Promise<PlacedFile | null>;
+  /** Reads the whole file, or throws. */
+  read(file: PlacedFile, into: Writable): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** An S3 prefix or FTP directory, as its form writes it. */
+export type FilePlace = { kind: 's3' | 'ftp' } & Record<string, unknown>;
+
+/** How requests describe such places. */
+export interface FilePlaceForms {
+  s3: z.ZodObject<{ kind: z.ZodLiteral<'s3'> }>;
+  ftp: z.ZodObject<{ kind: z.ZodLiteral<'ftp'> }>;
+}
+
+/** The way to files in places that adapters know. */
+export interface FilePlaceDoor {
+  readonly forms: FilePlaceForms;
+  /** Throws for an address or a secret that may not be used. */
+  check(user: { tenantId: string; role: Role }, place: FilePlace): Promise<void>;
+  open(tenantId: string, place: FilePlace): Promise<OpenFilePlace>;
 }
 
 /** What a page or an entry of a feed says, as text. */
@@ -120,6 +164,7 @@ export interface HouseDoors {
   rows: FileDoor<RowsTarget>;
   catalogs: CatalogDoor;
   reports: FileDoor<ReportTarget>;
+  filePlaces: FilePlaceDoor;
   referenceIntake: ReferenceDoor;
   references: ReferenceReader;
   own: OwnDoor;

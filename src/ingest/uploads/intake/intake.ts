@@ -221,26 +221,31 @@ export function uploadDoor(deps: IntakeDeps): FileDoor<ReportTarget> {
       await deps.db.tenant(tenantId, (tx) => assertWorkspace(tx, { tenantId, workspaceId }));
     },
     takeIn: async ({ target, tenantId, userId, fileName, content, record }) => {
-      await takeIn(deps, {
+      await takeInAll(deps, {
         ...{
           tenantId,
           userId,
           createdBy: userId,
           filename: fileName,
           fields: fieldsOf(target, { own: await ownNames(deps, tenantId) }),
-          origin: 'adapter',
+          origin: target.origin ?? 'adapter',
         },
         stored: await storeContent(deps, content),
-        beforeCommit: (tx, [{ jobId, uploadId }]) => record(tx, { jobId, uploadId }),
+        beforeCommit: (tx, uploads) => {
+          const [{ jobId, uploadId }] = uploads;
+          return record(tx, { jobId, uploadId, uploadIds: uploads.map((each) => each.uploadId) });
+        },
       });
     },
   };
 }
 
-/** The fields of a report that comes without a form. Somebody puts a file into a folder; an adapter fetches it. */
+/** The fields of a report that comes without a form: from a watched folder, through an adapter, by a pull. */
 export function fieldsOf(
-  { platform, workspaceId }: ReportTarget,
+  { platform, workspaceId, clientId, range }: ReportTarget,
   { own, source = 'api' }: { own: readonly string[]; source?: UploadSource },
 ): IntakeFields {
-  return readIntakeFields({ workspace_id: workspaceId, platform, source }, own);
+  const days = range ? { date_from: range.from, date_to: range.to } : {};
+  const fields = { workspace_id: workspaceId, client_id: clientId ?? null, platform, source, ...days };
+  return readIntakeFields(fields, own);
 }

@@ -1,0 +1,2 @@
+drop table upload_source_contents;
+drop table upload_sources;
