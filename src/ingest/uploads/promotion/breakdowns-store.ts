@@ -79,6 +79,98 @@ export async function deleteStaleBreakdowns(tx: Tx, target: Target, source: Stag
 
 const namesOf = (target: Target) => [...dimensionsOf(target)].sort();
 
+/**
+ * Deletes breakdowns that do not add up to their fact after this upload: an earlier report stated other figures, or this
+ * one is older than what is stored. Parts of different breakdowns stand side by side, and each must add up by itself;
+ * a figure that no line of it states is not compared.
+ */
+export async function deleteUnequalBreakdowns(
+  tx: Tx,
+  target: Pick<Target, 'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform'>,
+): Promise<number> {
+  let deleted = 0;
+  for (const fact of factDates) deleted += await deleteUnequalTo(tx, target, fact);
+  return deleted;
+}
+
+const factDates = [
+  { table: sql`daily_metrics`, from: sql`m.metric_date`, to: sql`m.metric_date` },
+  { table: sql`period_metrics`, from: sql`m.date_from`, to: sql`m.date_to` },
+];
+const noId = '00000000-0000-0000-0000-000000000000';
+
+function deleteUnequalTo(
+  tx: Tx,
+  target: Pick<Target, 'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform'>,
+  { table, from, to }: (typeof factDates)[number],
+): Promise<number> {
+  const differs = ['impressions', 'clicks', 'link_clicks', 'spend', 'conversions', 'conversion_value'].map(
+    (figure) => {
+      const name = trustedSql(figure);
+      return sql`(count(b.${name}) > 0 and sum(b.${name}) is distinct from m.${name})`;
+    },
+  );
+  // An id that nobody has stands for null: a join by "is not distinct from" would compare every row with every other.
+  const same = (column: 'campaign_id' | 'ad_set_id' | 'ad_id') => {
+    const name = trustedSql(column);
+    return sql`coalesce(m.${name}, ${noId}::uuid) = coalesce(b.${name}, ${noId}::uuid)`;
+  };
+  const inPlace = (alias: 'm' | 'b') => {
+    const row = trustedSql(alias);
+    return sql`${row}.tenant_id = ${target.tenantId}
+           and ${row}.workspace_id = ${target.workspaceId}
+           and ${row}.platform = ${target.platform}
+           and ${row}.client_id is not distinct from ${target.clientId}::uuid`;
+  };
+  return tx.run(sql`
+    with stated as materialized (
+      select min(s.metric_date) as first_day, max(s.metric_date) as last_day
+        from staging_rows s
+       where s.tenant_id = ${target.tenantId}
+         and s.upload_id = ${target.uploadId}
+    ), unequal as (
+      select m.campaign_id, m.ad_set_id, m.ad_id, ${from} as date_from, ${to} as date_to, b.dimension_names
+        from ${table} m
+        join metric_breakdowns b
+          on b.date_from = ${from}
+         and b.date_to = ${to}
+         and ${same('campaign_id')}
+         and ${same('ad_set_id')}
+         and ${same('ad_id')}
+        join stated s
+          on ${from} between s.first_day and s.last_day
+       where ${inPlace('m')}
+         and ${inPlace('b')}
+       group by m.tenant_id, m.metric_id, b.dimension_names
+      having (${target.uploadId}::uuid in (m.last_upload, m.confirmed_by_upload)
+               or bool_or(b.last_upload = ${target.uploadId}::uuid))
+         and (${differs.reduce((all, one) => sql`${all} or ${one}`)})
+    )
+    delete from metric_breakdowns b
+     using unequal u
+     where ${inPlace('b')}
+       and b.date_from = u.date_from
+       and b.date_to = u.date_to
+       and b.campaign_id is not distinct from u.campaign_id
+       and b.ad_set_id is not distinct from u.ad_set_id
+       and b.ad_id is not distinct from u.ad_id
+       and b.dimension_names = u.dimension_names`);
+}
+
+/** Whether the place of an upload has breakdowns at all; most have none, and nothing is compared then. */
+export async function hasBreakdowns(
+  tx: Tx,
+  { tenantId, workspaceId }: Pick<Target, 'tenantId' | 'workspaceId'>,
+): Promise<boolean> {
+  const found = await tx.find(sql`
+    select 1 as found
+      from metric_breakdowns b
+     where b.tenant_id = ${tenantId}
+       and b.workspace_id = ${workspaceId}
+     limit 1`);
+  return found !== null;
+}
+
 /** Withdraws the breakdowns of lines whose sum the database refused: what is not in the sum is not in its parts. */
 export async function deleteBreakdownsOf(
   tx: Tx,

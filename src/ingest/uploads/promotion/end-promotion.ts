@@ -9,7 +9,7 @@ import { reconcile } from '../reconciliation/reconcile.ts';
 import type { AdditiveFigures } from '../reports/types.ts';
 import { type PromotionPhase, promotionPhases, type UploadCheckpoint } from '../staging/checkpoint.ts';
 import type { Upload, UploadStatus } from '../types.ts';
-import { deleteFailedBreakdowns } from './breakdowns-store.ts';
+import { deleteFailedBreakdowns, deleteUnequalBreakdowns, hasBreakdowns } from './breakdowns-store.ts';
 import { failUnpromoted, finishPromotion, type PromotionFigures, readPromotionFigures } from './end-store.ts';
 import { dimensionsOf } from './facts-store.ts';
 
@@ -34,11 +34,11 @@ export async function endPromotion(
   checkpoint: UploadCheckpoint,
   failure?: { errorCode: string; errorText: string },
 ): Promise<void> {
-  const figures = await tx.as(
+  const { replaced, ...figures } = await tx.as(
     'sluice_promote',
     async (own) => {
       if (failure) await failRest(own, upload, { checkpoint, failure });
-      return readPromotionFigures(own, upload);
+      return { ...(await readPromotionFigures(own, upload)), replaced: await deleteUnequal(own, upload) };
     },
     inMemory,
   );
@@ -57,6 +57,7 @@ export async function endPromotion(
     reconciliation,
     warnings: [
       ...warningsOf(upload, checkpoint),
+      ...replacedBreakdowns(replaced),
       ...(deps.plausibilityChecks?.split(',').includes('days_missing')
         ? missingDays(figures.affectedDates)
         : []),
@@ -118,6 +119,19 @@ async function failRest(
   const entityType = isEntityType(phase) ? phase : null;
   await failUnpromoted(tx, upload, { entityType, afterRow, later, ...failure });
   if (dimensionsOf(upload).length > 0) await deleteFailedBreakdowns(tx, upload);
+}
+
+async function deleteUnequal(tx: Tx, upload: Upload): Promise<number> {
+  return (await hasBreakdowns(tx, upload)) ? deleteUnequalBreakdowns(tx, upload) : 0;
+}
+
+function replacedBreakdowns(count: number): Upload['warnings'] {
+  if (count === 0) return [];
+  const lines = count === 1 ? '1 line' : `${count} lines`;
+  const message =
+    `Breakdowns that no longer add up to the figures of their day or period were deleted (${lines}): another report ` +
+    'states other figures. An undo does not bring them back; upload the report with the breakdown again.';
+  return [{ code: 'breakdowns_replaced', message, count }];
 }
 
 const isEntityType = (phase: PromotionPhase): phase is Exclude<PromotionPhase, 'breakdown'> =>
