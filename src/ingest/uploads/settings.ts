@@ -39,6 +39,11 @@ export const uploadSettings = {
     describe:
       'Which oddities of reports cause a warning, separated by commas; the default is all of them, and "none" is none.',
   }),
+  plausibilityHistoryDays: setting('PLAUSIBILITY_HISTORY_DAYS', days({ min: 14, max: 730 }), {
+    default: 90,
+    describe:
+      'How many days before a report the spend of its account is compared with, by the check `spend_outlier`.',
+  }),
   uploadSliceMs: setting('UPLOAD_SLICE_MS', milliseconds({ min: 50, max: 600_000 }), {
     default: 5_000,
     describe: 'How long a slice of an upload may take before other jobs get their turn.',

@@ -45,6 +45,7 @@ export interface UploadWorkerDeps extends Pick<Ground, 'db' | 'files' | 'logger'
   promotionBatchRows: number;
   /** Codes of the plausibility warnings, separated by commas. */
   plausibilityChecks: string;
+  plausibilityHistoryDays: number;
   wait?: Wait;
 }
 

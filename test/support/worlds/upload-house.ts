@@ -30,6 +30,7 @@ export function testUploadHouse(db: Database, options: Partial<UploadHouseOption
     uploadSliceMs: 5_000,
     promotionBatchRows: 1_000,
     plausibilityChecks: 'none',
+    plausibilityHistoryDays: 90,
     ...options,
   });
 }

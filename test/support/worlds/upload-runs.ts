@@ -261,6 +261,7 @@ function openRun(database: TestDatabase, files: Files, options: RunOptions): Run
     linesPerBatch,
     promotionBatchRows,
     plausibilityChecks,
+    plausibilityHistoryDays: 90,
     wait: async (delayMs, signal) => {
       signal.throwIfAborted();
       delays.push(delayMs);

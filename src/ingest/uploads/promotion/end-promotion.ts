@@ -6,12 +6,15 @@ import { rememberMapping } from '../intake/mapping-store.ts';
 import type { UploadMetrics } from '../metrics.ts';
 import { noSums } from '../reconciliation/figure-sums.ts';
 import { reconcile } from '../reconciliation/reconcile.ts';
+import type { PlausibilityCheck } from '../reports/lines/plausibility.ts';
 import type { AdditiveFigures } from '../reports/types.ts';
 import { type PromotionPhase, promotionPhases, type UploadCheckpoint } from '../staging/checkpoint.ts';
 import type { Upload, UploadStatus } from '../types.ts';
 import { deleteFailedBreakdowns, deleteUnequalBreakdowns, hasBreakdowns } from './breakdowns-store.ts';
 import { failUnpromoted, finishPromotion, type PromotionFigures, readPromotionFigures } from './end-store.ts';
 import { dimensionsOf } from './facts-store.ts';
+import { listDaySpend } from './history-store.ts';
+import { findUnusualSpend } from './spend-history.ts';
 
 /** With the default of 4 MB, counting the distinct keys of a large file would spill to disk. */
 const inMemory = { work_mem: '64MB' };
@@ -19,6 +22,7 @@ const inMemory = { work_mem: '64MB' };
 interface EndDeps {
   /** Without it nothing is checked: the upload was given up. */
   plausibilityChecks?: string;
+  plausibilityHistoryDays?: number;
   wake: WakeUp;
   metrics: UploadMetrics;
 }
@@ -34,11 +38,16 @@ export async function endPromotion(
   checkpoint: UploadCheckpoint,
   failure?: { errorCode: string; errorText: string },
 ): Promise<void> {
-  const { replaced, ...figures } = await tx.as(
+  const { replaced, unusual, ...figures } = await tx.as(
     'sluice_promote',
     async (own) => {
       if (failure) await failRest(own, upload, { checkpoint, failure });
-      return { ...(await readPromotionFigures(own, upload)), replaced: await deleteUnequal(own, upload) };
+      const found = await readPromotionFigures(own, upload);
+      return {
+        ...found,
+        replaced: await deleteUnequal(own, upload),
+        unusual: await unusualSpend(deps, own, { upload, dates: found.affectedDates }),
+      };
     },
     inMemory,
   );
@@ -58,9 +67,8 @@ export async function endPromotion(
     warnings: [
       ...warningsOf(upload, checkpoint),
       ...replacedBreakdowns(replaced),
-      ...(deps.plausibilityChecks?.split(',').includes('days_missing')
-        ? missingDays(figures.affectedDates)
-        : []),
+      ...(isChecked(deps, 'days_missing') ? missingDays(figures.affectedDates) : []),
+      ...unusual,
     ],
   };
   // The upload was finished already, and so was its event.
@@ -119,6 +127,32 @@ async function failRest(
   const entityType = isEntityType(phase) ? phase : null;
   await failUnpromoted(tx, upload, { entityType, afterRow, later, ...failure });
   if (dimensionsOf(upload).length > 0) await deleteFailedBreakdowns(tx, upload);
+}
+
+function isChecked({ plausibilityChecks }: EndDeps, check: PlausibilityCheck): boolean {
+  return plausibilityChecks?.split(',').includes(check) ?? false;
+}
+
+/** Compares the account's days of this upload, as they are stored now, with those before its first day. */
+async function unusualSpend(
+  deps: EndDeps,
+  tx: Tx,
+  { upload, dates }: { upload: Upload; dates: string[] },
+): Promise<Upload['warnings']> {
+  const [first, last] = [dates[0], dates.at(-1)];
+  const { plausibilityHistoryDays: historyDays = 0 } = deps;
+  if (!isChecked(deps, 'spend_outlier') || first === undefined || last === undefined) return [];
+  const from = dayAfter(first, -historyDays);
+  const history = await listDaySpend(tx, upload, { from, before: first });
+  // Most accounts of a first upload have none, and then its own days need not be added up.
+  if (history.length === 0) return [];
+  const stated = await listDaySpend(tx, upload, { from: first, before: dayAfter(last, 1) });
+  const own = new Set(dates);
+  return findUnusualSpend({ history, stated: stated.filter(({ day }) => own.has(day)) });
+}
+
+function dayAfter(day: string, days: number): string {
+  return new Date(Date.parse(day) + days * dayMs).toISOString().slice(0, 10);
 }
 
 async function deleteUnequal(tx: Tx, upload: Upload): Promise<number> {

@@ -7,6 +7,7 @@ export const plausibilityChecks = [
   'future_date',
   'row_cut_short',
   'days_missing',
+  'spend_outlier',
 ] as const;
 export type PlausibilityCheck = (typeof plausibilityChecks)[number];
 
