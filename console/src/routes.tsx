@@ -26,6 +26,7 @@ import { providersSearch } from './pages/providers/search.ts';
 import { scrapeSearch, scrapesSearch } from './pages/scrapes/search.ts';
 import { searchEverywhere } from './pages/search/search.ts';
 import { settingsSearch } from './pages/settings/search.ts';
+import { sourcesSearch } from './pages/upload-sources/search.ts';
 import { platformsSearch, uploadSearch, uploadsSearch } from './pages/uploads/search.ts';
 import { webhooksSearch } from './pages/webhooks/search.ts';
 import { NotFound, RouteProblem } from './shell/route-problem.tsx';
@@ -137,6 +138,12 @@ const pages = [
     path: '/uploads/platforms',
     validateSearch: platformsSearch,
     component: page(() => import('./pages/uploads/platforms-page.tsx')),
+  }),
+  createRoute({
+    ...parent,
+    path: '/uploads/sources',
+    validateSearch: sourcesSearch,
+    component: page(() => import('./pages/upload-sources/sources-page.tsx')),
   }),
   createRoute({
     ...parent,

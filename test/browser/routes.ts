@@ -18,6 +18,7 @@ export function viewsOf(seeded: Seeded): { name: string; path: string }[] {
     { name: 'uploads', path: '/uploads' },
     { name: 'uploads-new', path: '/uploads/new' },
     { name: 'uploads-platforms', path: '/uploads/platforms?name=pinterest' },
+    { name: 'uploads-sources', path: '/uploads/sources' },
     { name: 'upload', path: `/uploads/${seeded.goodUpload}` },
     { name: 'upload-failed', path: `/uploads/${seeded.badUpload}` },
     { name: 'upload-held', path: `/uploads/${seeded.heldUpload}` },

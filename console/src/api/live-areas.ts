@@ -41,6 +41,7 @@ const areasOfType: Record<string, readonly Area[]> = {
 const areasOfPipeline: Record<string, readonly Area[]> = {
   items: ['items', 'pending', 'adapters'],
   uploads: ['uploads', 'adapters'],
+  pulls: ['uploads'],
   knowledge: ['knowledge'],
   scrapes: ['scrapes'],
   sync: ['connectors'],

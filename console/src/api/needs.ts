@@ -39,6 +39,11 @@ const wordings: Record<string, Wording> = {
       `${plural(n, 'connector fails', 'connectors fail')} to sync${code ? `: ${codeWords(code)}` : ''}`,
     href: ({ subject_id }) => one('/connectors', subject_id) ?? '/connectors',
   },
+  sources_failing: {
+    words: ({ count: n, code }) =>
+      `${plural(n, 'source', 'sources')} of reports cannot be pulled${code ? `: ${codeWords(code)}` : ''}`,
+    href: ({ subject_id: id }) => `/uploads/sources${id ? `?source=${encodeURIComponent(id)}` : ''}`,
+  },
   webhooks_disabled: {
     words: ({ count: n }) => plural(n, 'webhook was switched off', 'webhooks were switched off'),
     href: () => '/webhooks',

@@ -8,11 +8,12 @@ export interface PipelineLook {
   icon: IconName;
 }
 
-export const pipelines = ['uploads', 'items', 'knowledge', 'scrapes', 'sync'] as const;
+export const pipelines = ['uploads', 'pulls', 'items', 'knowledge', 'scrapes', 'sync'] as const;
 export type PipelineName = (typeof pipelines)[number];
 
 const looks: Record<PipelineName, PipelineLook> = {
   uploads: { label: 'Uploads', noun: 'Upload', icon: 'upload' },
+  pulls: { label: 'Pulls', noun: 'Pull', icon: 'download' },
   items: { label: 'Items', noun: 'Items', icon: 'grid' },
   knowledge: { label: 'Knowledge', noun: 'Indexing', icon: 'book' },
   scrapes: { label: 'Scrapes', noun: 'Scrape', icon: 'globe' },
@@ -39,6 +40,8 @@ export function ownPage(
   switch (job.pipeline) {
     case 'uploads':
       return { label: 'Open the upload', href: `/uploads/${subject}` };
+    case 'pulls':
+      return { label: 'Open the source', href: `/uploads/sources?source=${subject}` };
     case 'items':
       return { label: 'Open the grid', href: `/items/${job.jobId}` };
     case 'knowledge':

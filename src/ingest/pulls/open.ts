@@ -15,8 +15,6 @@ export interface PullHouseOptions
 
 const scheduleEveryMs = 5_000;
 
-export type PullHouse = ReturnType<typeof openPullHouse>;
-
 export function openPullHouse(options: PullHouseOptions) {
   const { db, logger, fetch, secrets, kernel, doors } = options;
   // The houses behind these doors may open after this one.

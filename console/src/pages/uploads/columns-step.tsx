@@ -7,6 +7,7 @@ import type { Upload } from '../../api/types.ts';
 import { useAction } from '../../parts/action.ts';
 import { plural } from '../../parts/number.ts';
 import { Panel } from '../../parts/page.tsx';
+import { isWholeRange, noRange, RangeFields } from '../../parts/range-fields.tsx';
 import {
   type ColumnChoice,
   columnChoices,
@@ -27,12 +28,15 @@ export function ColumnsStep({ upload, onCheck }: { upload: Upload; onCheck: () =
   const [draft, setDraft] = useState<Mapping>(given);
   const remembered = useRemembered(upload);
   const choices = columnChoices(upload, { draft, remembered: remembered.mapping });
-  const isChanged = !isSameMapping(draft, given);
+  const [range, setRange] = useState(noRange);
+  const asksForRange = lacksRange(upload, choices);
+  const hasRange = asksForRange && isWholeRange(range);
+  const isChanged = hasRange || !isSameMapping(draft, given);
   const check = useAction({
     run: () =>
       api.put('/api/uploads/{upload_id}/mapping', {
         path: { upload_id: upload.upload_id },
-        body: { mapping: draft },
+        body: { mapping: draft, ...(hasRange ? { date_from: range.from, date_to: range.to } : {}) },
       }),
     done: () => null,
     touches: ['uploads'],
@@ -47,6 +51,15 @@ export function ColumnsStep({ upload, onCheck }: { upload: Upload; onCheck: () =
     <Panel title="Columns" aside={<FileWords upload={upload} />}>
       <div className="stack">
         <Missing upload={upload} choices={choices} />
+        {asksForRange ? (
+          <div className="notice" data-tone="you" role="status">
+            <p>
+              <b>Say which days this report is about.</b> It has no column for the day and names no range.
+              Choose its column below, or give the range: the figures are stored for it as a whole.
+            </p>
+            <RangeFields range={range} onChange={setRange} isDisabled={!canControl} />
+          </div>
+        ) : null}
         <Suggestions choices={choices} isDisabled={!canControl} accept={choose} />
         <ColumnTable
           choices={choices}
@@ -93,6 +106,14 @@ function useRemembered({ platform }: Upload) {
     touches: ['uploads'],
   });
   return { mapping, forget: forget.run };
+}
+
+/** Nobody has said which days the figures are about: no column, no range of the file, none that was given. */
+function lacksRange({ layout, warnings }: Upload, choices: readonly ColumnChoice[]): boolean {
+  const given = givenFields(choices);
+  const hasDays = given.has('metric_date') || (given.has('period_start') && given.has('period_end'));
+  const isUnknown = warnings.some(({ code }) => code === 'period_unknown');
+  return !hasDays && isUnknown && !layout?.range;
 }
 
 function FileWords({ upload: { layout } }: { upload: Upload }) {

@@ -73,6 +73,9 @@ function ListActions({ canUpload }: { canUpload: boolean }) {
       <Button component={Link} to="/uploads/platforms" variant="default">
         Platforms
       </Button>
+      <Button component={Link} to="/uploads/sources" variant="default">
+        Sources
+      </Button>
       {canUpload ? <NewUploadButton /> : null}
     </div>
   );
