@@ -1,4 +1,4 @@
--- Where reports are pulled from on a schedule: a URL, an S3 prefix, an FTP directory, or the reporting API of a platform.
+-- Where reports are pulled from on a schedule: a URL, an S3 prefix, an FTP directory, or a platform's reporting API.
 create table upload_sources (
   tenant_id     text not null,
   source_id     uuid not null,

@@ -37,7 +37,8 @@ async function script(): Promise<string> {
 }
 
 test('the commands of the tutorial on uploads lead to the figures that its files state', async () => {
-  const program = `set -e\nsluice() { "${process.execPath}" "${path.join(root, 'dist/main.js')}" "$@"; }\n${await script()}`;
+  const main = path.join(root, 'dist/main.js');
+  const program = `set -e\nsluice() { "${process.execPath}" "${main}" "$@"; }\n${await script()}`;
   const child = spawn('bash', ['-c', program], {
     cwd: sluice.cwd,
     env: {

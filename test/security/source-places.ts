@@ -89,3 +89,9 @@ export function sourcePlaces({ made, newWorkspace }: Means): Record<string, Plac
     [`${pull} /date_to`]: { ...other('a day'), params: existing },
   };
 }
+
+/** The request that creates a source whose every text is this one. */
+export function sourceOf(name: string, workspaceId: string | undefined) {
+  const place = { kind: 'url', url: `https://${name}.example.com/report.csv` };
+  return { path: '/api/uploads/sources', body: { name, workspace_id: workspaceId, platform: 'meta', place } };
+}

@@ -7,6 +7,7 @@ import type { TestClaims } from '../support/servers/server.ts';
 import { uploadForm } from '../support/servers/upload-server.ts';
 import type { TestDatabase } from '../support/worlds/database.ts';
 import type { Ask, Product, Told } from './product.ts';
+import { sourceOf } from './source-places.ts';
 
 /** A marker in everything that belongs to the victim, as text and as the name of a secret. */
 export const canary = 'canary-7391';
@@ -69,15 +70,11 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
   },
   // What is defined belongs to the installation; it has nothing of a tenant.
   '/api/tasks/:name': async () => 'canary_7391',
-  '/api/uploads/sources/:source_id': async (making) => {
-    const place = { kind: 'url', url: `https://${canary}.example.com/report.csv` };
-    const body = {
-      name: canary,
-      workspace_id: making.victim.things.get('/api/workspaces/:workspace_id'),
-      platform: 'meta',
-      place,
-    };
-    return field(await asVictim(making, { path: '/api/uploads/sources', body }), 'source_id');
+  '/api/uploads/sources/:source_id': ({ victim, ...making }) => {
+    const workspaceId = victim.things.get('/api/workspaces/:workspace_id');
+    return asVictim({ victim, ...making }, sourceOf(canary, workspaceId)).then((told) =>
+      field(told, 'source_id'),
+    );
   },
   '/api/dead-letters/:job_id': async (making) => {
     const jobId = await itemJob(making);

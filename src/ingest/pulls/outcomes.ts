@@ -16,7 +16,7 @@ export interface PullPolicy {
 const backoff = { type: 'exponential', baseMs: 60_000, capMs: 3_600_000, jitter: 0.25 } as const;
 
 /** The retry table of pulls. What a person has to correct becomes a dead letter at once. */
-export const pullRetries = {
+const pullRetries = {
   rate_limit: { maxRetries, delay: backoff, honoursRetryAfter: true },
   server: { maxRetries, delay: backoff, honoursRetryAfter: true },
 } as const satisfies Record<string, RetryPolicy>;

@@ -94,7 +94,7 @@ export async function updateSource(
   if (isMoved) await forgetContents(tx, source);
 }
 
-export async function forgetContents(tx: Tx, { tenantId, sourceId }: SourceKey): Promise<void> {
+async function forgetContents(tx: Tx, { tenantId, sourceId }: SourceKey): Promise<void> {
   await tx.run(sql`
     delete from upload_source_contents
      where tenant_id = ${tenantId}

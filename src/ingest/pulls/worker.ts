@@ -136,7 +136,7 @@ async function prepare(
 }
 
 /** The result is written in the transaction that ends the job. */
-export function done(source: Source, result: PullResult): SliceResult {
+function done(source: Source, result: PullResult): SliceResult {
   const counters = {
     uploads: result.upload_ids.length,
     unchanged: result.unchanged,

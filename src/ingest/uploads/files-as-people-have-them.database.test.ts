@@ -302,7 +302,8 @@ const described: Record<string, Described> = {
   'TikTok by day': {
     platform: 'tiktok',
     lines: m(
-      'By Day,Campaign name,Ad group name,Ad name,Website URL (Ad level）,Currency,Cost,Impressions,Clicks (destination),Reach,Conversions',
+      'By Day,Campaign name,Ad group name,Ad name,Website URL (Ad level）,Currency,Cost,Impressions,' +
+        'Clicks (destination),Reach,Conversions',
       '2026-03-01,A,G,One,https://example.com,USD,1.50,100,7,60,-',
       '2026-03-01,A,G,Two,https://example.com,USD,2.25,50,3,40,1',
       'Total of 2 results,-,-,-,-,USD,3.75,150,10,90,1',
@@ -368,7 +369,8 @@ async function outcome({ lines, encoding, stored: _, refused: _refused, ...optio
             (select count(*)::integer from metric_breakdowns where tenant_id = $1) as breakdowns,
             sum(spend)::float8 as spend, sum(impressions)::integer as impressions,
             min(first)::text as "from", max(last)::text as "to"
-       from (select spend, impressions, metric_date as first, metric_date as last from daily_metrics where tenant_id = $1
+       from (select spend, impressions, metric_date as first, metric_date as last from daily_metrics
+              where tenant_id = $1
               union all
              select spend, impressions, date_from, date_to from period_metrics where tenant_id = $1) f`,
     [place.tenantId],

@@ -97,7 +97,7 @@ test('the sum of the lines of any file is what was promoted and what was refused
         const { lines, duplicates, promoted, refused, agrees } = reconciliation.figures[figure] ?? {};
         if (hundredths(duplicates) > 0) withDuplicates += 1;
         if (hundredths(refused) > 0) withRefusals += 1;
-        // Against the generator: every readable cell is in the sums, identical lines once and what they would add beside.
+        // Against the generator: every readable cell is in the sums, identical lines once and the rest beside.
         expect(hundredths(lines) + hundredths(duplicates)).toBe(sumOf(given.lines, figure));
         expect(hundredths(promoted) + hundredths(refused)).toBe(hundredths(lines));
         expect(agrees).toBe(true);

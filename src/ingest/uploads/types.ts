@@ -204,3 +204,10 @@ export const slotsPerWorkspace = 3;
 
 /** Below this percentage of valid rows an upload is not promoted, unless `force_partial` is set. */
 export const validPercentNeeded = 90;
+
+/** What an account spent on a day in one currency; spend as an exact decimal text. */
+export interface DaySpend {
+  day: string;
+  currency: string | null;
+  spend: string;
+}

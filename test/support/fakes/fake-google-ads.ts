@@ -38,7 +38,7 @@ function login({ method, headers, body }: Asked): Said {
 }
 
 const form =
-  /^SELECT (.+) FROM (campaign|ad_group|ad_group_ad) WHERE segments\.date BETWEEN '(\d{4}-\d\d-\d\d)' AND '(\d{4}-\d\d-\d\d)'$/;
+  /^SELECT (.+) FROM (campaign|ad_group|ad_group_ad) WHERE segments\.date BETWEEN '([-\d]{10})' AND '([-\d]{10})'$/;
 const allowed: Record<string, RegExp> = {
   campaign: /^(campaign\.(id|name)|segments\.date|customer\.currency_code|metrics\.\w+)$/,
   ad_group: /^((campaign|ad_group)\.(id|name)|segments\.date|customer\.currency_code|metrics\.\w+)$/,

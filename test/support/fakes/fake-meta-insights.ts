@@ -85,7 +85,7 @@ function wrongParams(given: URLSearchParams): Said | null {
   if (given.get('time_increment') !== '1')
     return failure(400, { code: 100, message: 'This fake has daily figures only' });
   const known =
-    /^(account_currency|(campaign|adset|ad)_(id|name)|impressions|clicks|inline_link_clicks|reach|spend|actions|action_values)$/;
+    /^(?:account_currency|\w+_(id|name)|impressions|(inline_link_)?clicks|reach|spend|action(s|_values))$/;
   const unknown = (given.get('fields') ?? '').split(',').find((field) => !known.test(field));
   return unknown === undefined
     ? null

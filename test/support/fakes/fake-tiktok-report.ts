@@ -38,7 +38,7 @@ function wrongParam(query: URLSearchParams): string | null {
   if (days >= 30) return 'Your request time range exceeds the limit of 30 days';
   if (Number(query.get('page_size')) > 1_000) return 'page_size: must be at most 1000';
   const known =
-    /^(spend|currency|impressions|clicks|reach|conversion|total_purchase_value|(campaign|adgroup|ad)_name|(campaign|adgroup)_id)$/;
+    /^(spend|currency|impressions|clicks|reach|conversion|total_purchase_value|(campaign|adgroup)_(id|name)|ad_name)$/;
   const unknown = (JSON.parse(query.get('metrics') ?? '[]') as string[]).find(
     (metric) => !known.test(metric),
   );

@@ -87,15 +87,21 @@ export function usePulls(server: Pick<ServerProcess, 'url' | 'bearer'>, database
     return found;
   }
 
-  /** What is stored of these days, added up here. */
-  async function stored({ tenantId }: Stage, from: string, to: string) {
-    const [row] = await database.owner<Record<string, string>>(
-      `select ${figures.map((name) => `coalesce(sum(${name}), 0)::float8 as ${name}`).join(', ')}
-       from daily_metrics where tenant_id = $1 and metric_date between $2 and $3`,
-      [tenantId, from, to],
-    );
-    return Object.fromEntries(figures.map((name) => [name, Math.round(Number(row?.[name]) * 100) / 100]));
-  }
+  const stored = (stage: Stage, from: string, to: string) => storedIn(database, stage, { from, to });
 
   return { call, ok, newStage, storeSecret, newSource, pull, uploads, stored };
+}
+
+/** What is stored of these days, added up here. */
+async function storedIn(
+  database: TestDatabase,
+  { tenantId }: Stage,
+  { from, to }: { from: string; to: string },
+) {
+  const [row] = await database.owner<Record<string, string>>(
+    `select ${figures.map((name) => `coalesce(sum(${name}), 0)::float8 as ${name}`).join(', ')}
+       from daily_metrics where tenant_id = $1 and metric_date between $2 and $3`,
+    [tenantId, from, to],
+  );
+  return Object.fromEntries(figures.map((name) => [name, Math.round(Number(row?.[name]) * 100) / 100]));
 }

@@ -16,7 +16,7 @@ export interface Caller {
 const maxAnswerBytes = 64 * 1024 * 1024;
 const answerTimeoutMs = 5 * 60_000;
 
-export async function call(
+async function call(
   { fetch, signal, assertHeld }: Caller,
   url: string,
   options: Pick<FetchOptions, 'method' | 'headers' | 'body'> = {},

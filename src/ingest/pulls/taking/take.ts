@@ -76,9 +76,10 @@ function fileNameOf({ name, place }: Source, range: DayRange | null): string {
 
 /**
  * Makes uploads of a content unless its path held the same one before. The record and the uploads commit together,
- * fenced by the job: a worker that lost it makes none, and a pull that was killed behind the commit finds its own record.
+ * fenced by the job: a worker that lost it makes none, and a pull that was killed behind the commit finds its own
+ * record.
  */
-export async function take(deps: TakingDeps, found: Found): Promise<Taken> {
+async function take(deps: TakingDeps, found: Found): Promise<Taken> {
   const { slice, source, file, path } = found;
   const { tenantId, sourceId } = source;
   const { jobId } = slice.job;

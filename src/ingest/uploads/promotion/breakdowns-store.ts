@@ -80,9 +80,9 @@ export async function deleteStaleBreakdowns(tx: Tx, target: Target, source: Stag
 const namesOf = (target: Target) => [...dimensionsOf(target)].sort();
 
 /**
- * Deletes breakdowns that do not add up to their fact after this upload: an earlier report stated other figures, or this
- * one is older than what is stored. Parts of different breakdowns stand side by side, and each must add up by itself;
- * a figure that no line of it states is not compared.
+ * Deletes breakdowns that do not add up to their fact after this upload: an earlier report stated other figures, or
+ * this one is older than what is stored. Parts of different breakdowns stand side by side, and each must add up by
+ * itself; a figure that no line of it states is not compared.
  */
 export async function deleteUnequalBreakdowns(
   tx: Tx,

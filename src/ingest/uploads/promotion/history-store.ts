@@ -1,7 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import type { Upload } from '../types.ts';
-import type { DaySpend } from './spend-history.ts';
+import type { DaySpend, Upload } from '../types.ts';
 
 /** What the account of an upload spent on each day from one day to before another. */
 export function listDaySpend(

@@ -1,11 +1,4 @@
-import type { WarningCount } from '../types.ts';
-
-/** What an account spent on a day in one currency; spend as an exact decimal text. */
-export interface DaySpend {
-  day: string;
-  currency: string | null;
-  spend: string;
-}
+import type { DaySpend, WarningCount } from '../types.ts';
 
 /** With fewer days nothing is known about what is usual. */
 const leastDays = 14;
@@ -44,8 +37,9 @@ export function findUnusualSpend({
   const unit = currency === null ? '' : ` ${currency}`;
   const days = unusual.length === 1 ? 'One day is' : `${unusual.length} days are`;
   const message =
-    `${days} far above what this account spent before, for example ${shortened(spend)}${unit} on ${day}; the median of the days ` +
-    `before is ${shortened(String(usual.median))}${unit}. Check the unit and the decimal mark. It is stored as the file states it.`;
+    `${days} far above what this account spent before, for example ${shortened(spend)}${unit} on ${day}; ` +
+    `the median of the days before is ${shortened(String(usual.median))}${unit}. Check the unit and the decimal ` +
+    'mark. It is stored as the file states it.';
   return [{ code: 'spend_outlier', message, count: unusual.length }];
 }
 

@@ -95,7 +95,8 @@ describe('breakdowns that no longer add up to their day', () => {
     const { kernel } = await uploads.start();
     const older = await uploads.take(
       place,
-      `Day,Campaign,Campaign ID,Device,Impr.,Cost,Currency code\n2026-03-01,Summer,1001,Computers,1,1,USD\n2026-03-01,Summer,1001,TV,1,1,USD\n`,
+      'Day,Campaign,Campaign ID,Device,Impr.,Cost,Currency code\n' +
+        '2026-03-01,Summer,1001,Computers,1,1,USD\n2026-03-01,Summer,1001,TV,1,1,USD\n',
       { platform: 'google', review: true },
     );
     await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
