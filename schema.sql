@@ -4232,6 +4232,45 @@ create table public.upload_slots (
   taken_at timestamp with time zone
 );
 
+create table public.upload_source_contents (
+  tenant_id text not null,
+  source_id uuid not null,
+  path text not null,
+  size_bytes bigint not null,
+  version text not null,
+  sha256 text not null,
+  job_id uuid not null,
+  upload_id uuid,
+  reason text,
+  taken_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.upload_sources (
+  tenant_id text not null,
+  source_id uuid not null,
+  name text not null,
+  workspace_id uuid not null,
+  client_id uuid,
+  platform text not null,
+  kind text not null,
+  place jsonb not null,
+  restate_days integer not null,
+  enabled boolean not null,
+  cadence_hours double precision,
+  cron text,
+  time_zone text not null,
+  jitter double precision not null,
+  next_pull_at timestamp with time zone not null,
+  last_tick_at timestamp with time zone default clock_timestamp() not null,
+  planned_for text not null,
+  last_pull_at timestamp with time zone,
+  last_success_at timestamp with time zone,
+  last_result jsonb,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+);
+
 create table public.users (
   tenant_id text not null,
   user_id text not null,
@@ -4831,6 +4870,32 @@ alter table public.upload_slots add constraint upload_slots_tenant_id_fkey FOREI
 
 alter table public.upload_slots add constraint upload_slots_tenant_id_workspace_id_fkey FOREIGN KEY (tenant_id, workspace_id) REFERENCES public.workspaces(tenant_id, workspace_id) ON DELETE CASCADE;
 
+alter table public.upload_source_contents add constraint upload_source_contents_pkey PRIMARY KEY (tenant_id, source_id, path);
+
+alter table public.upload_source_contents add constraint upload_source_contents_check CHECK (((upload_id IS NOT NULL) OR (reason IS NOT NULL)));
+
+alter table public.upload_source_contents add constraint upload_source_contents_path_check CHECK ((octet_length(path) <= 1024));
+
+alter table public.upload_source_contents add constraint upload_source_contents_version_check CHECK ((octet_length(version) <= 200));
+
+alter table public.upload_source_contents add constraint upload_source_contents_tenant_id_source_id_fkey FOREIGN KEY (tenant_id, source_id) REFERENCES public.upload_sources(tenant_id, source_id) ON DELETE CASCADE;
+
+alter table public.upload_sources add constraint upload_sources_pkey PRIMARY KEY (tenant_id, source_id);
+
+alter table public.upload_sources add constraint upload_sources_cadence_hours_check CHECK ((cadence_hours > (0)::double precision));
+
+alter table public.upload_sources add constraint upload_sources_check CHECK (((cadence_hours IS NULL) OR (cron IS NULL)));
+
+alter table public.upload_sources add constraint upload_sources_jitter_check CHECK (((jitter >= (0)::double precision) AND (jitter < (1)::double precision)));
+
+alter table public.upload_sources add constraint upload_sources_kind_check CHECK ((kind = ANY (ARRAY['url'::text, 's3'::text, 'ftp'::text, 'meta'::text, 'google'::text, 'tiktok'::text])));
+
+alter table public.upload_sources add constraint upload_sources_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 800)));
+
+alter table public.upload_sources add constraint upload_sources_platform_check CHECK ((platform ~ '^[a-z][a-z0-9_-]{1,39}$'::text));
+
+alter table public.upload_sources add constraint upload_sources_restate_days_check CHECK (((restate_days >= 1) AND (restate_days <= 180)));
+
 alter table public.users add constraint users_pkey PRIMARY KEY (tenant_id, user_id);
 
 alter table public.users add constraint users_role_check CHECK ((role = ANY (ARRAY['member'::text, 'admin'::text, 'support'::text, 'service'::text, 'operator'::text])));
@@ -5064,6 +5129,10 @@ CREATE INDEX ix_tenant_queue_turns ON public.tenant_queue USING btree (pipeline,
 CREATE INDEX ix_tenant_queue_waiting ON public.tenant_queue USING btree (next_due) WHERE ((NOT is_due) AND (next_due < 'infinity'::timestamp with time zone));
 
 CREATE INDEX ix_tenant_queue_marks ON public.tenant_queue_marks USING btree (tenant_id, pipeline);
+
+CREATE INDEX ix_upload_sources_due ON public.upload_sources USING btree (next_pull_at) WHERE enabled;
+
+CREATE UNIQUE INDEX ux_upload_sources_name ON public.upload_sources USING btree (tenant_id, name);
 
 CREATE INDEX ix_webhook_deliveries_endpoint ON public.webhook_deliveries USING btree (tenant_id, webhook_id, delivery_id);
 
@@ -5412,6 +5481,14 @@ alter table public.upload_platforms force row level security;
 alter table public.upload_slots enable row level security;
 
 alter table public.upload_slots force row level security;
+
+alter table public.upload_source_contents enable row level security;
+
+alter table public.upload_source_contents force row level security;
+
+alter table public.upload_sources enable row level security;
+
+alter table public.upload_sources force row level security;
 
 alter table public.users enable row level security;
 
@@ -5821,6 +5898,18 @@ create policy owner_rows on public.upload_slots for select to current_user using
 
 create policy tenant_rows on public.upload_slots for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
+create policy kernel_rows on public.upload_source_contents for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.upload_source_contents for select to current_user using (true);
+
+create policy tenant_rows on public.upload_source_contents for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
+create policy kernel_rows on public.upload_sources for all to sluice_kernel using (true) with check (true);
+
+create policy owner_rows on public.upload_sources for select to current_user using (true);
+
+create policy tenant_rows on public.upload_sources for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
+
 create policy kernel_rows on public.users for all to sluice_kernel using (true) with check (true);
 
 create policy owner_rows on public.users for select to current_user using (true);
@@ -6164,6 +6253,14 @@ grant insert, select on public.upload_platforms to sluice_tenant;
 grant select on public.upload_slots to sluice_kernel;
 
 grant insert, select, update on public.upload_slots to sluice_tenant;
+
+grant select on public.upload_source_contents to sluice_kernel;
+
+grant delete, insert, select, update on public.upload_source_contents to sluice_tenant;
+
+grant delete, select on public.upload_sources to sluice_kernel;
+
+grant delete, insert, select, update on public.upload_sources to sluice_tenant;
 
 grant delete, insert, select, update on public.users to sluice_kernel;
 

@@ -1927,6 +1927,13 @@ export interface UploadProblems {
   has_more: boolean;
 }
 
+export interface UploadPull {
+  job_id: string;
+  source_id: string;
+  status: string;
+  created_at: string;
+}
+
 export interface UploadReconciliation {
   upload_id: string;
   status: string;
@@ -1936,6 +1943,51 @@ export interface UploadReconciliation {
     code: string;
     message: string;
   }[];
+}
+
+export interface UploadSource {
+  source_id: string;
+  name: string;
+  workspace_id: string;
+  client_id: string | null;
+  platform: string;
+  /** As it was created; names of secrets that the caller may not use are null */
+  place: {
+    kind: 'url' | 's3' | 'ftp' | 'meta' | 'google' | 'tiktok';
+    [name: string]: unknown;
+  };
+  restate_days: number;
+  enabled: boolean;
+  cadence_hours: number | null;
+  cron: string | null;
+  time_zone: string;
+  /** Null: pulled only on request */
+  next_pull_at: string | null;
+  state: 'new' | 'pulling' | 'waiting' | 'ok' | 'failing';
+  last_pull_at: string | null;
+  last_success_at: string | null;
+  last_result: {
+    /** What came of the last pull */
+    message: string;
+    /** The days it asked for */
+    range: {
+      from: string;
+      to: string;
+    } | null;
+    /** At most 100 uploads that it made */
+    upload_ids: string[];
+    /** Contents that were pulled before */
+    unchanged: number;
+    /** Files that are no reports */
+    refused: number;
+  } | null;
+  last_job_id: string | null;
+  last_error: string | null;
+  last_error_code: string | null;
+  next_retry_at: string | null;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
 }
 
 export interface User {
@@ -4868,6 +4920,310 @@ export interface Paths {
       query: undefined;
       body: undefined;
       reply: null;
+    };
+  };
+  '/api/uploads/sources': {
+    /** Create a source that reports are pulled from on a schedule. Right: `source.manage`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        /** Unique among the sources of the tenant */
+        name: string;
+        client_id?: string | null;
+        /** Where the reports are */
+        place: {
+          kind: 'url';
+          /** May hold {date_from} and {date_to}, which become the days that a pull asks for */
+          url: string;
+          auth?: {
+            type: 'none';
+          } | {
+            type: 'bearer';
+            /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+            secret: string;
+          } | {
+            type: 'basic';
+            user: string;
+            /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+            password_secret: string;
+          } | {
+            type: 'header';
+            name: string;
+            /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+            secret: string;
+          };
+        } | {
+          kind: 's3';
+          /** Null: Amazon’s endpoint for the region */
+          endpoint?: string | null;
+          region?: string;
+          bucket: string;
+          /** The start of the keys, for example `in/` */
+          prefix?: string;
+          path_style?: boolean;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          access_key_id_secret: string;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          secret_access_key_secret: string;
+          /** Which file names to ingest: `*` matches anything, `?` one character */
+          pattern?: string | null;
+        } | {
+          kind: 'ftp';
+          /** A host name or an IP address */
+          host: string;
+          port?: number;
+          path?: string;
+          user?: string;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          password_secret: string;
+          /** Explicit FTPS; false sends the password unencrypted */
+          tls?: boolean;
+          /** PEM, for a server whose certificate is not signed by a public authority */
+          ca_certificate?: string | null;
+          /** Which file names to ingest: `*` matches anything, `?` one character */
+          pattern?: string | null;
+        } | {
+          kind: 'meta';
+          /** The ad account, with or without act_ */
+          account_id: string;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          access_token_secret: string;
+          /** Where the app requires a proof of its secret with every call */
+          app_secret_secret?: string | null;
+          /** What each line is about, per day; more lines take longer */
+          level?: 'campaign' | 'ad_set' | 'ad';
+          /** Meta prepares the report first; without it a large one is refused as too much data */
+          report_run?: boolean;
+          /** Of the platform’s API */
+          api_version?: string;
+          /** Another address for a proxy or a test; secrets are bound to its host */
+          endpoint?: string;
+        } | {
+          kind: 'google';
+          /** The account, with or without dashes */
+          customer_id: string;
+          login_customer_id?: string | null;
+          /** Of the OAuth client */
+          client_id: string;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          client_secret_secret: string;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          refresh_token_secret: string;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          developer_token_secret: string;
+          /** What each line is about, per day. Performance Max and some other campaigns have figures only per campaign */
+          level?: 'campaign' | 'ad_set' | 'ad';
+          /** Of the platform’s API */
+          api_version?: string;
+          /** Another address for a proxy or a test; secrets are bound to its host */
+          endpoint?: string;
+          /** Another address for a proxy or a test; secrets are bound to its host */
+          token_endpoint?: string;
+        } | {
+          kind: 'tiktok';
+          /** The advertiser */
+          advertiser_id: string;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          access_token_secret: string;
+          /** What each line is about, per day; more lines take longer */
+          level?: 'campaign' | 'ad_set' | 'ad';
+          /** Of the platform’s API */
+          api_version?: string;
+          /** Another address for a proxy or a test; secrets are bound to its host */
+          endpoint?: string;
+        };
+        /** How many days up to yesterday each pull asks for, so that late conversions replace earlier figures */
+        restate_days?: number;
+        /** False: pulled only on request */
+        enabled?: boolean;
+        /** Null: as often as the plan allows */
+        cadence_hours?: number | null;
+        /** Five fields, such as `0 6 * * *`; instead of cadence_hours */
+        cron?: string | null;
+        /** Of the ad account: it decides which day is yesterday, and when cron is due */
+        time_zone?: string;
+        workspace_id: string;
+        /** How the reports are read; GET /api/uploads/platforms lists them. An API’s own need not be given */
+        platform?: string;
+      };
+      reply: UploadSource;
+    };
+    /** List the sources that reports are pulled from, by name, each with its last pull. Right: `source.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the previous page */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: UploadSource[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/uploads/sources/{source_id}': {
+    /** Get a source. Right: `source.read`. */
+    get: {
+      path: {
+        source_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: UploadSource;
+    };
+    /** Change a source; its workspace, platform and kind of place stay. Right: `source.manage`. */
+    patch: {
+      path: {
+        source_id: string;
+      };
+      query: undefined;
+      body: {
+        /** Unique among the sources of the tenant */
+        name?: string;
+        client_id?: string | null;
+        /** Where the reports are; replaced as a whole */
+        place?: {
+          kind: 'url';
+          /** May hold {date_from} and {date_to}, which become the days that a pull asks for */
+          url: string;
+          auth?: {
+            type: 'none';
+          } | {
+            type: 'bearer';
+            /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+            secret: string;
+          } | {
+            type: 'basic';
+            user: string;
+            /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+            password_secret: string;
+          } | {
+            type: 'header';
+            name: string;
+            /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+            secret: string;
+          };
+        } | {
+          kind: 's3';
+          /** Null: Amazon’s endpoint for the region */
+          endpoint?: string | null;
+          region?: string;
+          bucket: string;
+          /** The start of the keys, for example `in/` */
+          prefix?: string;
+          path_style?: boolean;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          access_key_id_secret: string;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          secret_access_key_secret: string;
+          /** Which file names to ingest: `*` matches anything, `?` one character */
+          pattern?: string | null;
+        } | {
+          kind: 'ftp';
+          /** A host name or an IP address */
+          host: string;
+          port?: number;
+          path?: string;
+          user?: string;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          password_secret: string;
+          /** Explicit FTPS; false sends the password unencrypted */
+          tls?: boolean;
+          /** PEM, for a server whose certificate is not signed by a public authority */
+          ca_certificate?: string | null;
+          /** Which file names to ingest: `*` matches anything, `?` one character */
+          pattern?: string | null;
+        } | {
+          kind: 'meta';
+          /** The ad account, with or without act_ */
+          account_id: string;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          access_token_secret: string;
+          /** Where the app requires a proof of its secret with every call */
+          app_secret_secret?: string | null;
+          /** What each line is about, per day; more lines take longer */
+          level?: 'campaign' | 'ad_set' | 'ad';
+          /** Meta prepares the report first; without it a large one is refused as too much data */
+          report_run?: boolean;
+          /** Of the platform’s API */
+          api_version?: string;
+          /** Another address for a proxy or a test; secrets are bound to its host */
+          endpoint?: string;
+        } | {
+          kind: 'google';
+          /** The account, with or without dashes */
+          customer_id: string;
+          login_customer_id?: string | null;
+          /** Of the OAuth client */
+          client_id: string;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          client_secret_secret: string;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          refresh_token_secret: string;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          developer_token_secret: string;
+          /** What each line is about, per day. Performance Max and some other campaigns have figures only per campaign */
+          level?: 'campaign' | 'ad_set' | 'ad';
+          /** Of the platform’s API */
+          api_version?: string;
+          /** Another address for a proxy or a test; secrets are bound to its host */
+          endpoint?: string;
+          /** Another address for a proxy or a test; secrets are bound to its host */
+          token_endpoint?: string;
+        } | {
+          kind: 'tiktok';
+          /** The advertiser */
+          advertiser_id: string;
+          /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
+          access_token_secret: string;
+          /** What each line is about, per day; more lines take longer */
+          level?: 'campaign' | 'ad_set' | 'ad';
+          /** Of the platform’s API */
+          api_version?: string;
+          /** Another address for a proxy or a test; secrets are bound to its host */
+          endpoint?: string;
+        };
+        /** How many days up to yesterday each pull asks for, so that late conversions replace earlier figures */
+        restate_days?: number;
+        /** False: pulled only on request */
+        enabled?: boolean;
+        /** Null: as often as the plan allows */
+        cadence_hours?: number | null;
+        /** Five fields, such as `0 6 * * *`; instead of cadence_hours */
+        cron?: string | null;
+        /** Of the ad account: it decides which day is yesterday, and when cron is due */
+        time_zone?: string;
+      };
+      reply: UploadSource;
+    };
+    /** Delete a source that is not being pulled; its uploads stay. Right: `source.manage`. */
+    delete: {
+      path: {
+        source_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/api/uploads/sources/{source_id}/pull': {
+    /** Pull now: the last days, or others; 409 with the active job when there is one. Right: `source.pull`. */
+    post: {
+      path: {
+        source_id: string;
+      };
+      query: undefined;
+      body: {
+        /** Days further back than restate_days, such as the first months */
+        date_from?: string;
+        date_to?: string;
+      } | null;
+      reply: UploadPull;
     };
   };
   '/api/uploads/{upload_id}': {

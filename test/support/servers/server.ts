@@ -24,6 +24,7 @@ import { testItemHouse } from '../worlds/item-house.ts';
 import { testKernel } from '../worlds/kernel.ts';
 import { testKnowledgeHouse } from '../worlds/knowledge-house.ts';
 import { testOwnHouse } from '../worlds/own-house.ts';
+import { testPullHouse } from '../worlds/pull-house.ts';
 import { testScrapeHouse } from '../worlds/scrape-house.ts';
 import { testUploadHouse } from '../worlds/upload-house.ts';
 import { testWebhooks } from '../worlds/webhooks.ts';
@@ -120,6 +121,7 @@ async function everyRoute(database: TestDatabase, authenticator: Authenticator):
   const kernel = testKernel(database);
   const items = testItemHouse(db, { kernel });
   const uploads = testUploadHouse(db, { kernel, files });
+  const adapters = testAdapterHouse(db, { items, uploads, kernel });
   return routeModules({
     kernel,
     files,
@@ -135,7 +137,8 @@ async function everyRoute(database: TestDatabase, authenticator: Authenticator):
       testConnectorHouse(db, { kernel }),
       testKnowledgeHouse(db, { kernel, files }),
       testScrapeHouse(db, { kernel }),
-      testAdapterHouse(db, { items, uploads, kernel }),
+      adapters,
+      testPullHouse(db, { uploads, adapters, kernel }),
       await testOwnHouse(kernel),
     ],
   });
