@@ -92,6 +92,7 @@ const ofAll: Record<string, [Tone, string]> = {
   // Adapters and their files.
   new: ['queued', 'not scanned yet'],
   scanning: ['running', 'scanning'],
+  pulling: ['running', 'pulling'],
   ok: ['done', 'ok'],
   failing: ['failed', 'failing'],
   waiting: ['queued', 'waiting'],
