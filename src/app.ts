@@ -17,6 +17,8 @@ import { stuckJobsTask } from './kernel/stats/tasks.ts';
 import { createLoginUrl, installationOperator } from './kernel/tenancy/login-links.ts';
 import { keepLoginLink, keepServerUrl, mayPrintLoginLink } from './kernel/tenancy/login-place.ts';
 import { type Authenticator, createAuthenticator } from './kernel/tenancy/service.ts';
+import type { SessionSubject } from './kernel/tenancy/session-store.ts';
+import { mintToken } from './kernel/tenancy/tokens.ts';
 import { kernelTasks } from './kernel/upkeep/tasks.ts';
 import type { UpkeepTask } from './kernel/upkeep/types.ts';
 import { Upkeep } from './kernel/upkeep/upkeep.ts';
@@ -34,6 +36,8 @@ import { readVersion } from './lib/version.ts';
 export interface AppOptions extends ProcessOptions {
   /** A port that somebody chose is never replaced by another one. */
   portIsExplicit: boolean;
+  /** Fills the tenant of the demo, whose admin the login link is for. */
+  demo?: boolean;
 }
 
 export interface App {
@@ -66,7 +70,8 @@ async function start(options: AppOptions, closing: ClosingOrder): Promise<App> {
   await listenOn(server, { host: config.host, port: config.port, isExplicit: options.portIsExplicit });
   const url = config.publicUrl ?? addressOf(server, config.host);
   await announceUrl(options, url);
-  const login = await makeLoginLink({ options, base, url });
+  const subject = options.demo ? await openDemo(server, base) : installationOperator;
+  const login = await makeLoginLink({ options, base, url, subject });
   logger.info({ url, worker_id: base.kernel.membership.workerId }, 'started');
   return {
     url,
@@ -277,16 +282,33 @@ interface LoginPlace {
   loginFile: string | null;
 }
 
+/** Returns whom the login link is for: the demo's admin, or the operator when the demo could not be filled. */
+async function openDemo(
+  server: FastifyInstance,
+  { secret, config, logger }: Installation,
+): Promise<SessionSubject> {
+  const token = await mintToken(
+    { secret, issuer: config.jwtIssuer, audience: config.jwtAudience },
+    { ...installationOperator, lifetimeSeconds: 300 },
+  );
+  const headers = { authorization: `Bearer ${token}` };
+  const answer = await server.inject({ method: 'POST', url: '/api/demo', headers });
+  if (answer.statusCode === 200) return { tenantId: answer.json().tenant_id, userId: 'demo', role: 'admin' };
+  logger.warn({ reason: answer.json().detail }, 'the demo was not started');
+  return installationOperator;
+}
+
 /** Whoever starts Sluice gets in with one click. The link is an operator's, so it goes where nobody else reads it. */
 async function makeLoginLink(deps: {
   options: AppOptions;
   base: Installation;
   url: string;
+  subject: SessionSubject;
 }): Promise<LoginPlace> {
   const { config, logger } = deps.options;
   const { db, connections } = deps.base;
   try {
-    const link = { url: deps.url, subject: installationOperator };
+    const link = { url: deps.url, subject: deps.subject };
     const loginUrl = await createLoginUrl({ db, clock: systemClock }, link);
     const isEmbedded = connections.embedded !== null;
     if (mayPrintLoginLink({ ...config, isEmbedded })) return { loginUrl, loginFile: null };

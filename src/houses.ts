@@ -11,4 +11,5 @@ export const houses: readonly House[] = [
   (await import('./ingest/scrapes/house.ts')).scrapeHouse,
   (await import('./ingest/adapters/house.ts')).adapterHouse,
   (await import('./ingest/own/house.ts')).ownHouse,
+  (await import('./ingest/demo/house.ts')).demoHouse,
 ];

@@ -17,6 +17,7 @@ import { RateLimits } from './kernel/limits/rate-limits.ts';
 import { loadJwtSecret, loadSecretKeys } from './kernel/secrets/installation-secrets.ts';
 import type { SecretKeys } from './kernel/secrets/stored-secrets.ts';
 import { TenantSecrets } from './kernel/secrets/tenant-secrets.ts';
+import { isDemoHost } from './kernel/tenancy/demo-store.ts';
 import { createGuardedFetch } from './lib/fetch/guarded-fetch.ts';
 import { newId } from './lib/ids.ts';
 import type { Logger } from './lib/log.ts';
@@ -84,7 +85,8 @@ async function openGround(
   const keys = await loadSecretKeys({ configured: config.secretKey, dataDir: config.dataDir });
   const secrets = new TenantSecrets({ db, keys });
   const userAgent = `Sluice/${readVersion()}`;
-  const fetch = createGuardedFetch({ ...config, userAgent });
+  const isExempt = (tenantId: string, host: string) => db.kernel((tx) => isDemoHost(tx, { tenantId, host }));
+  const fetch = createGuardedFetch({ ...config, userAgent, isExempt });
   closing.add('Outgoing connections', { stop: () => fetch.close() });
   const files = createFiles(config);
   closing.add('The file storage', { stop: () => files.close() });

@@ -92,6 +92,10 @@ const openByDesign: Record<string, { roles: readonly Role[]; why: string }> = {
   'HEAD /api/tenants/:tenant_id': { roles: ['operator'], why: 'operators see all tenants' },
   'PATCH /api/tenants/:tenant_id': { roles: ['operator'], why: 'operators manage all tenants' },
   'DELETE /api/tenants/:tenant_id': { roles: ['operator'], why: 'operators erase tenants' },
+  'GET /api/demo': { roles: ['operator'], why: 'the demo is the operator’s' },
+  'HEAD /api/demo': { roles: ['operator'], why: 'the demo is the operator’s' },
+  'POST /api/demo': { roles: ['operator'], why: 'the demo is the operator’s, in a tenant of its own' },
+  'DELETE /api/demo': { roles: ['operator'], why: 'the demo is the operator’s' },
   'POST /api/worker/cycle': { roles: ['operator'], why: 'operators drive the jobs of all tenants' },
   'GET /api/connections': { roles: ['operator'], why: 'the connections of the workspace are the operator’s' },
   'HEAD /api/connections': {

@@ -65,6 +65,11 @@ export class Client {
     this.#findToken = options.findToken;
   }
 
+  /** A page of the server, for people to open. */
+  urlOf(path: string): string {
+    return `${this.#baseUrl}${path}`;
+  }
+
   get<Reply>(route: string, options: CallOptions = {}): Promise<Reply> {
     return this.#call<Reply>('GET', route, options);
   }

@@ -11,7 +11,8 @@ import { stopOnSignals } from '../terminal/signals.ts';
 export function addServeCommand(program: Command): void {
   const serve = program
     .command('serve', { isDefault: true })
-    .description('Start the server, and a worker with it (the default command).');
+    .description('Start the server, and a worker with it (the default command).')
+    .option('--demo', 'fill a tenant with a demo of all five pipelines, and log in there');
   addSettingFlags(serve, [
     'port',
     'host',
@@ -21,7 +22,7 @@ export function addServeCommand(program: Command): void {
     'autoMigrate',
     'logLevel',
   ]);
-  serve.action(async (_options: object, command: Command) => {
+  serve.action(async ({ demo = false }: { demo?: boolean }, command: Command) => {
     const { config, sources, definitions } = await loadCommandConfig(command);
     const scrubber = new SecretScrubber(configSecrets(config));
     const logger = createLogger({ level: config.logLevel, scrubber });
@@ -34,6 +35,7 @@ export function addServeCommand(program: Command): void {
       logger,
       scrubber,
       definitions,
+      demo,
     });
     for (const line of bannerOf(app, config)) print(line);
     signals.stopWith(app.stop);

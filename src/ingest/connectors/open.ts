@@ -23,6 +23,7 @@ export interface ConnectorHouseOptions
     Pick<Ground, 'db' | 'logger' | 'registry' | 'limits' | 'breakers' | 'kernel' | 'secrets'> {
   /** Of servers that tenants choose. */
   blockPrivateAddresses: boolean;
+  fetch?: Ground['fetch'] | undefined;
   /** In the address of the webhook. */
   hookSecret: string;
   userAgent: string;
@@ -65,6 +66,7 @@ export function openConnectorHouse(options: ConnectorHouseOptions) {
         directory,
         secrets: options.secrets,
         blockPrivateAddresses: options.blockPrivateAddresses,
+        fetch: options.fetch,
         watch,
         workspaceId: options.airbyteWorkspaceId,
         missing: missingSettings(options),

@@ -4,7 +4,7 @@ import type { CrawlBounds, CrawlProgress } from '../../kernel/crawl/types.ts';
 import { unexpectedOutcome } from '../../kernel/jobs/run/slice-runner.ts';
 import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import { isSluiceError } from '../../lib/errors.ts';
-import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
+import { fetchFor, type GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import type { Tx } from '../../lib/postgres/db.ts';
 import { storable } from '../../lib/well-formed.ts';
 import { CrawlBatch } from './crawl/batch.ts';
@@ -42,7 +42,7 @@ interface CrawlEnd {
 /** One slice of a crawl: reads pages and stores them in batches, each with its hand-offs, until the time is up. */
 export async function advanceCrawl(deps: CrawlDeps, slice: Slice): Promise<SliceResult> {
   try {
-    return await advance(deps, slice);
+    return await advance({ ...deps, fetch: fetchFor(deps.fetch, slice.job.tenantId) }, slice);
   } catch (error) {
     slice.signal.throwIfAborted();
     if (isSluiceError(error) && infrastructure.includes(error.code)) throw error;

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { fetchErrors } from './errors.ts';
 
 /** One time limit for a whole exchange, body included: a server that trickles one byte a second is cut off too. */
@@ -17,6 +18,8 @@ export class Deadline {
     }, timeoutMs);
     // Not AbortSignal.any: on Node 20 it keeps every derived signal of a long-lived one.
     if (signal?.aborted) this.#controller.abort();
+    // One signal stops all calls of a turn, and Node warns of a leak from the eleventh on.
+    if (signal !== undefined) setMaxListeners(0, signal);
     signal?.addEventListener('abort', this.#abort, { once: true });
   }
 

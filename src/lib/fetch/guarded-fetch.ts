@@ -17,6 +17,8 @@ export interface GuardedFetchSettings {
   userAgent: string;
   /** How names become addresses. */
   resolve?: Resolver;
+  /** Whether a tenant may call this `host:port`, although its address is refused otherwise. */
+  isExempt?: (tenantId: string, host: string) => Promise<boolean>;
   /** Replaces the rule on addresses altogether. */
   refuse?: AddressRule;
   /** Connections at once to one origin. */
@@ -63,7 +65,20 @@ export interface GuardedFetch {
   stream(url: string, options?: FetchOptions): Promise<FetchAnswer<Readable>>;
   /** Why calls of this address are refused, as far as that can be known before; null when nothing speaks against it. */
   findRefusal?(url: string): Promise<string | null>;
+  /** The same fetch on behalf of a tenant, who may be exempt for some addresses. */
+  for?(tenantId: string): GuardedFetch;
   close(): Promise<void>;
+}
+
+/** Whether the tenant may call this address although nobody else may. */
+export async function isExempt(fetch: GuardedFetch, tenantId: string, url: string): Promise<boolean> {
+  const isRefused = ((await fetch.findRefusal?.(url)) ?? null) !== null;
+  return isRefused && (await fetchFor(fetch, tenantId).findRefusal?.(url)) === null;
+}
+
+/** As the tenant may fetch; where nobody is exempt, everybody may fetch alike. */
+export function fetchFor(fetch: GuardedFetch, tenantId: string): GuardedFetch {
+  return fetch.for?.(tenantId) ?? fetch;
 }
 
 const defaults = { timeoutMs: 30_000, maxBytes: 10 * 1024 * 1024, maxRedirects: 5 };
@@ -83,18 +98,41 @@ export function createGuardedFetch(settings: GuardedFetchSettings): GuardedFetch
     bodyTimeout: 0,
     keepAliveMaxTimeout: 30_000,
   });
-  const context = { agent, refuse, userAgent: settings.userAgent };
-  const stream = (url: string, options: FetchOptions = {}) => openAnswer(context, url, options);
-  const whole = async (url: string, options: FetchOptions = {}) => collect(await stream(url, options));
-  const close = () => {
-    closing.abort();
-    return agent.destroy();
+  const guarded: HopGuard = { agent, refuse };
+  // Without the guard's connector: only for hosts that are exempt, and those are addresses of this machine.
+  const exempt: HopGuard = { agent: new Agent({ connections: 16 }), refuse: () => null };
+  const { userAgent, isExempt } = settings;
+  const guardFor = (tenantId: string | null) => async (text: string, base?: URL) => {
+    const host = hostOf(text, base);
+    if (isExempt === undefined || tenantId === null || host === null || isIP(host.name) === 0) return guarded;
+    if (refuse(host.name) === null || !(await isExempt(tenantId, host.all))) return guarded;
+    return exempt;
   };
-  return Object.assign(whole, {
-    stream,
-    close,
-    findRefusal: (url: string) => refusalOf(url, { refuse, resolve }),
-  });
+  const close = async () => {
+    closing.abort();
+    await Promise.all([agent.destroy(), exempt.agent.destroy()]);
+  };
+  const fetchAs = (tenantId: string | null): GuardedFetch => {
+    const context = { guardOf: guardFor(tenantId), userAgent };
+    const stream = (url: string, options: FetchOptions = {}) => openAnswer(context, url, options);
+    const whole = async (url: string, options: FetchOptions = {}) => collect(await stream(url, options));
+    const find = async (url: string) =>
+      refusalOf(url, { refuse: (await context.guardOf(url)).refuse, resolve });
+    return Object.assign(whole, { stream, close, findRefusal: find, for: fetchAs });
+  };
+  return fetchAs(null);
+}
+
+/** What checks one request: its address, and the connections that it may use. */
+interface HopGuard {
+  agent: Agent;
+  refuse: AddressRule;
+}
+
+function hostOf(text: string, base?: URL): { name: string; all: string } | null {
+  if (!URL.canParse(text, base?.href)) return null;
+  const { hostname, host } = new URL(text, base);
+  return { name: hostname, all: host };
 }
 
 /** A name that cannot be looked up now may be known later. */
@@ -112,8 +150,7 @@ async function refusalOf(
 }
 
 interface FetchContext {
-  agent: Agent;
-  refuse: AddressRule;
+  guardOf(text: string, base?: URL): Promise<HopGuard>;
   userAgent: string;
 }
 
@@ -130,7 +167,8 @@ async function openAnswer(
   options: FetchOptions,
 ): Promise<FetchAnswer<Readable>> {
   const startedMs = performance.now();
-  const url = parseTarget(text, context);
+  const guard = await context.guardOf(text);
+  const url = parseTarget(text, guard);
   const { method = 'GET', headers = {}, body = null, decode = true } = options;
   const request = buildRequest({ method, headers, body, decode, userAgent: context.userAgent });
   const deadline = new Deadline({
@@ -140,7 +178,7 @@ async function openAnswer(
   try {
     const maxRedirects = options.maxRedirects ?? defaults.maxRedirects;
     const { beforeHop } = options;
-    const last = await followRedirects(context, { url, request, maxRedirects, deadline, beforeHop });
+    const last = await followRedirects(context, { url, guard, request, maxRedirects, deadline, beforeHop });
     const maxBytes = options.maxBytes ?? defaults.maxBytes;
     return {
       status: last.response.statusCode,
@@ -159,6 +197,7 @@ async function followRedirects(
   context: FetchContext,
   start: {
     url: URL;
+    guard: HopGuard;
     request: HopRequest;
     maxRedirects: number;
     deadline: Deadline;
@@ -166,10 +205,10 @@ async function followRedirects(
   },
 ): Promise<AnsweredHop> {
   const { maxRedirects, deadline } = start;
-  let { url, request } = start;
+  let { url, guard, request } = start;
   for (let followed = 0; ; followed += 1) {
     start.beforeHop?.({ ...request, url });
-    const hop = await sendHop(context, { url, request, deadline });
+    const hop = await sendHop(guard, { url, request, deadline });
     const location = maxRedirects > 0 ? findLocation(hop) : undefined;
     if (location === undefined) return hop;
     discard(hop.response.body);
@@ -178,14 +217,15 @@ async function followRedirects(
         `${start.url.host} redirected more than ${maxRedirects} times; the last one came from ${url.host}`,
       );
     }
-    const to = parseTarget(location, { refuse: context.refuse, base: url });
+    guard = await context.guardOf(location, url);
+    const to = parseTarget(location, { refuse: guard.refuse, base: url });
     request = redirectRequest(request, { status: hop.response.statusCode, from: url, to });
     url = to;
   }
 }
 
 async function sendHop(
-  { agent }: FetchContext,
+  { agent }: HopGuard,
   { url, request, deadline }: { url: URL; request: HopRequest; deadline: Deadline },
 ): Promise<AnsweredHop> {
   const sending = sendRequest(url, {

@@ -8,6 +8,7 @@ import { createMetricsRegistry } from '../../../src/api/metrics.ts';
 import { routeModules } from '../../../src/api/route-modules.ts';
 import { createServer, type ServerConfig } from '../../../src/api/server.ts';
 import { SseStreams } from '../../../src/api/sse.ts';
+import { openDemoHouse } from '../../../src/ingest/demo/open.ts';
 import { createFiles } from '../../../src/kernel/files/backends.ts';
 import type { RouteModule } from '../../../src/kernel/http/route.ts';
 import { parseSecretKeys } from '../../../src/kernel/secrets/stored-secrets.ts';
@@ -140,6 +141,13 @@ async function everyRoute(database: TestDatabase, authenticator: Authenticator):
       adapters,
       testPullHouse(db, { uploads, adapters, kernel }),
       await testOwnHouse(kernel),
+      openDemoHouse({
+        db,
+        files,
+        logger: pino({ level: 'silent' }),
+        secret: 'of the tests',
+        tokens: testTokens,
+      }),
     ],
   });
 }

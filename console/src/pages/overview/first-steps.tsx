@@ -1,6 +1,8 @@
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { useMe } from '../../api/queries.ts';
+import { api } from '../../api/client.ts';
+import { useCan, useMe } from '../../api/queries.ts';
+import { useAction } from '../../parts/action.ts';
 import { Command } from '../../parts/command.tsx';
 import { Panel } from '../../parts/page.tsx';
 
@@ -27,7 +29,31 @@ export function FirstSteps() {
             ))}
         </div>
         <Command line="sluice upload report.csv --platform meta" />
+        <DemoOffer />
       </div>
     </Panel>
+  );
+}
+
+/** For whoever has no data at hand yet. Opening it logs in as the admin of the demo's tenant. */
+function DemoOffer() {
+  const mayStart = useCan('tenant.manage');
+  const demo = useAction({
+    run: () => api.post('/api/demo'),
+    done: () => null,
+    touches: [],
+    afterwards: ({ login }) => window.location.assign(login),
+  });
+  if (!mayStart) return null;
+  return (
+    <div className="row">
+      <Button loading={demo.isRunning} onClick={() => demo.run()}>
+        Open the demo
+      </Button>
+      <span className="dim">
+        A tenant of its own, Northwind Traders, with life in all five pipelines. You continue there as its
+        admin; “sluice demo --remove” removes it.
+      </span>
+    </div>
   );
 }

@@ -1,6 +1,7 @@
 import type { Dependency } from '../../../kernel/limits/types.ts';
 import type { SecretLender } from '../../../kernel/secrets/types.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
+import { type GuardedFetch, isExempt } from '../../../lib/fetch/guarded-fetch.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
 import { createAirbyteClient } from '../airbyte/client.ts';
@@ -17,6 +18,8 @@ export interface DirectoryDeps {
   client: AirbyteClient | null;
   userAgent: string;
   blockPrivateAddresses: boolean;
+  /** Knows who is exempt from that. */
+  fetch?: GuardedFetch | undefined;
   triggerTimeoutMs?: number | undefined;
   timeoutMs?: number | undefined;
 }
@@ -63,7 +66,10 @@ export class AirbyteDirectory {
   /** Throws `server_unusable` when its secret cannot be used there. */
   async open(server: AirbyteServer): Promise<AirbyteHome> {
     const { tenantId, baseUrl, workspaceId } = server;
-    const client = this.#clientFor(server, await this.#credentialsOf(server));
+    const { fetch, blockPrivateAddresses } = this.#deps;
+    const isFree = fetch !== undefined && (await isExempt(fetch, tenantId, baseUrl));
+    const blocks = blockPrivateAddresses && !isFree;
+    const client = this.#clientFor(server, await this.#credentialsOf(server), blocks);
     return { client, dependency: { name: `airbyte ${new URL(baseUrl).host}`, tenantId }, workspaceId };
   }
 
@@ -87,11 +93,11 @@ export class AirbyteDirectory {
     }
   }
 
-  #clientFor(server: AirbyteServer, credentials: AirbyteCredentials): AirbyteClient {
-    const key = JSON.stringify([server.tenantId, server.server, server.baseUrl, credentials]);
+  #clientFor(server: AirbyteServer, credentials: AirbyteCredentials, blocks: boolean): AirbyteClient {
+    const key = JSON.stringify([server.tenantId, server.server, server.baseUrl, credentials, blocks]);
     const known = this.#clients.get(key);
     this.#clients.delete(key);
-    const client = known ?? this.#openClient(server, credentials);
+    const client = known ?? this.#openClient(server, credentials, blocks);
     this.#clients.set(key, client);
     const [oldest] = this.#clients.keys();
     if (this.#clients.size > maxClients && oldest !== undefined) {
@@ -101,8 +107,12 @@ export class AirbyteDirectory {
     return client;
   }
 
-  #openClient(server: AirbyteServer, credentials: AirbyteCredentials): AirbyteClient {
-    const { userAgent, blockPrivateAddresses, triggerTimeoutMs, timeoutMs, logger } = this.#deps;
+  #openClient(
+    server: AirbyteServer,
+    credentials: AirbyteCredentials,
+    blockPrivateAddresses: boolean,
+  ): AirbyteClient {
+    const { userAgent, triggerTimeoutMs, timeoutMs, logger } = this.#deps;
     const limits = {
       ...(triggerTimeoutMs === undefined ? {} : { triggerTimeoutMs }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),

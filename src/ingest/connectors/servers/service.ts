@@ -2,6 +2,7 @@ import type { SecretLender } from '../../../kernel/secrets/types.ts';
 import type { Role } from '../../../kernel/tenancy/types.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import { findMetadataRefusal, findRefusal } from '../../../lib/fetch/addresses.ts';
+import { type GuardedFetch, isExempt } from '../../../lib/fetch/guarded-fetch.ts';
 import { parseTarget } from '../../../lib/fetch/target.ts';
 import type { Database, Tx } from '../../../lib/postgres/db.ts';
 import { type AirbyteFinding, checkAirbyte } from '../airbyte/check.ts';
@@ -15,17 +16,21 @@ export interface ServerDeps {
   secrets: SecretLender;
   directory: AirbyteDirectory;
   blockPrivateAddresses: boolean;
+  /** Knows who is exempt from that. */
+  fetch?: GuardedFetch | undefined;
 }
 
 const maxServers = 100;
 const checkMs = 10_000;
 
 export async function saveServer(
-  { db, secrets, blockPrivateAddresses }: ServerDeps,
+  { db, secrets, blockPrivateAddresses, fetch }: ServerDeps,
   server: NewServer & { role: Role },
 ): Promise<AirbyteServer & { isNew: boolean }> {
   const { tenantId, role, baseUrl, secretName } = server;
-  parseTarget(baseUrl, { refuse: blockPrivateAddresses ? findRefusal : findMetadataRefusal });
+  const isFree = fetch !== undefined && (await isExempt(fetch, tenantId, baseUrl));
+  const guard = blockPrivateAddresses ? findRefusal : findMetadataRefusal;
+  parseTarget(baseUrl, { refuse: isFree ? () => null : guard });
   const wanted = { name: secretName, urls: [baseUrl], pointer: '/secret' };
   await secrets.assertUsable({ tenantId, role, use: secretUse }, wanted);
   return db.tenant(tenantId, async (tx) => {

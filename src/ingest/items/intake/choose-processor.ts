@@ -2,7 +2,7 @@ import type { SecretLender } from '../../../kernel/secrets/types.ts';
 import type { Role } from '../../../kernel/tenancy/types.ts';
 import type { SluiceError } from '../../../lib/errors.ts';
 import { fetchErrors } from '../../../lib/fetch/errors.ts';
-import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
+import { fetchFor, type GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { itemErrors } from '../errors.ts';
 import { imageErrors } from '../images/errors.ts';
 import type { ProcessorRegistry } from '../processing/processors/registry.ts';
@@ -14,7 +14,7 @@ export interface ChoiceDeps {
   processors: ProcessorRegistry;
   secrets: Pick<SecretLender, 'assertUsable'>;
   /** Knows which addresses would be refused. */
-  addresses?: Pick<GuardedFetch, 'findRefusal'>;
+  addresses?: GuardedFetch;
 }
 
 /** What a request says: of a form, as far as it has arrived. */
@@ -80,7 +80,7 @@ async function validate(
 ): Promise<Record<string, unknown>> {
   const options = (processor.validateOptions(given) ?? {}) as Record<string, unknown>;
   await assertSecrets(secrets, { tenantId, role, processor, options });
-  await assertAddresses(processor.addresses?.(options) ?? [], addresses);
+  await assertAddresses(processor.addresses?.(options) ?? [], addresses && fetchFor(addresses, tenantId));
   await processor.assertUsable?.(options, { tenantId });
   return options;
 }

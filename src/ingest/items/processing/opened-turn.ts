@@ -2,6 +2,7 @@ import type { Ground } from '../../../kernel/house/house.ts';
 import type { Turn } from '../../../kernel/jobs/types.ts';
 import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
 import type { SecretPurse } from '../../../kernel/secrets/lent-secret.ts';
+import { fetchFor } from '../../../lib/fetch/guarded-fetch.ts';
 import type { TransactionContext } from '../../../lib/postgres/db.ts';
 import type { JobImages } from '../images/types.ts';
 import type { ItemMetrics } from '../metrics.ts';
@@ -61,7 +62,7 @@ export function contextOf(
   { job, paces, purse }: Opened,
   { onTurn, ...hooks }: ContextHooks,
 ): ProcessorContext {
-  const guarded = purse.guard(deps.fetch);
+  const guarded = purse.guard(fetchFor(deps.fetch, job.tenantId));
   const paced = (pace: ProviderPace) => {
     // The flight waits for the first provider. A row that has to wait for another one is given back instead.
     const most = pace === paces.entry ? {} : { mostWaitMs: shortWaitMs };

@@ -122,7 +122,9 @@ export class SliceRunner {
       return { type: 'turn', result };
     } catch (error) {
       const reason = isSluiceError(error) ? error.code : 'unexpected_failure';
-      logger.warn({ err: error, job_id: job.jobId, correlation_id: job.correlationId }, 'a turn failed');
+      // Another turn has ended the job meanwhile: nothing is wrong, and nothing was written.
+      const level = reason === 'lease_lost' ? 'debug' : 'warn';
+      logger[level]({ err: error, job_id: job.jobId, correlation_id: job.correlationId }, 'a turn failed');
       this.#deps.metrics.slicesDropped.inc({ reason });
       // Whatever the cause, the next try must not follow at once, again and again.
       await db.tenant(job.tenantId, (tx) => parkJob(tx, job, turnFailureDelayMs)).catch(() => {});
