@@ -42,6 +42,7 @@ async function lifeOf() {
     ),
     indexed: of('knowledge', 'success'),
     enriching: of('items', 'running'),
+    inReview: jobs.filter(({ waitingFor }) => waitingFor === 'review').map(({ name }) => name),
     statuses: uploads.map(({ status }) => status).sort(),
     breakdowns: (await rowsOf('/api/daily-metrics/breakdowns?limit=1')).length,
   };
@@ -54,6 +55,7 @@ const life = {
   handedOver: true,
   indexed: true,
   enriching: true,
+  inReview: ['demo-waits-for-review.csv'],
   statuses: ['completed', 'partial', 'staging_complete'],
   breakdowns: 1,
 };

@@ -1,13 +1,14 @@
 import type { FileDoor, ReportTarget } from '../../kernel/house/doors.ts';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
+import { isId } from '../../lib/ids.ts';
 import type { SettingValues } from '../../lib/settings/settings.ts';
 import { uploadFindables } from './find-store.ts';
 import { FolderWatch } from './intake/folder-watch.ts';
 import { uploadDoor } from './intake/intake.ts';
 import { UploadMetrics } from './metrics.ts';
 import { uploadsPipeline } from './pipeline.ts';
-import { listUploadAttention } from './review/attention-store.ts';
+import { listJobsInReview, listUploadAttention } from './review/attention-store.ts';
 import { uploadRoutes } from './routes.ts';
 import { failAbandoned, purgeStaging } from './service.ts';
 import type { uploadSettings } from './settings.ts';
@@ -46,6 +47,12 @@ export function openUploadHouse(options: UploadHouseOptions) {
     subjectNames: listUploadNames,
     rowCounter: 'total_rows',
     attention: listUploadAttention,
+    // Such a job counts as running, but nothing runs until somebody has looked.
+    details: async (tenantId, jobs) => {
+      const uploadIds = jobs.map(({ subjectId }) => subjectId).filter(isId);
+      const held = await options.db.read(tenantId, (tx) => listJobsInReview(tx, { tenantId, uploadIds }));
+      return new Map(held.map((jobId) => [jobId, { waitingFor: 'review' }]));
+    },
     tasks: [
       {
         // Daily work, spread over the day: a run is bounded, and what it leaves goes with the next.

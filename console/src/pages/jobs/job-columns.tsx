@@ -7,7 +7,7 @@ import { ProgressBar } from '../../parts/progress.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago, Duration } from '../../parts/time.tsx';
 import { figuresOf } from './job-figures.ts';
-import { attemptsMade } from './job-sentence.ts';
+import { attemptsMade, isWaitingForYou } from './job-sentence.ts';
 
 export const jobColumns: readonly Column<Job>[] = [
   {
@@ -19,11 +19,12 @@ export const jobColumns: readonly Column<Job>[] = [
       </span>
     ),
   },
-  { id: 'state', header: 'State', width: 150, cell: (job) => <StatusChip status={job.status} of="job" /> },
-  { id: 'figures', header: 'Progress', width: 170, cell: (job) => <Figures job={job} /> },
+  { id: 'state', header: 'State', width: 140, cell: (job) => <JobState job={job} /> },
+  { id: 'figures', header: 'Progress', width: 160, cell: (job) => <Figures job={job} /> },
   {
     id: 'what',
     header: 'Next, or why',
+    width: 210,
     cell: (job) => <Next job={job} />,
   },
   {
@@ -37,9 +38,16 @@ export const jobColumns: readonly Column<Job>[] = [
       </span>
     ),
   },
-  { id: 'took', header: 'Took', width: 110, align: 'end', cell: (job) => <Took job={job} /> },
+  { id: 'waited', header: 'Waited', width: 90, align: 'end', cell: (job) => <Waited job={job} /> },
+  { id: 'took', header: 'Took', width: 90, align: 'end', cell: (job) => <Took job={job} /> },
   { id: 'created', header: 'Created', width: 100, cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
+
+/** What waits for a person is not at work, whatever its state is called. */
+function JobState({ job }: { job: Job }) {
+  if (isWaitingForYou(job)) return <StatusChip status="staging_complete" word="waiting for you" />;
+  return <StatusChip status={job.status} of="job" />;
+}
 
 function Figures({ job }: { job: Job }) {
   const figures = figuresOf(job);
@@ -72,12 +80,19 @@ function Next({ job }: { job: Job }) {
     );
   }
   if (job.status === 'dead_letter') return <span title={job.errorMessage ?? ''}>{job.errorMessage}</span>;
+  if (isWaitingForYou(job)) return 'your review';
   if (job.status === 'canceled' && job.cleanupOpen) return 'what it added is being removed';
   if (job.status === 'running' && job.stage !== null)
     return <span className="dim">{job.stage.replaceAll('_', ' ')}</span>;
   return null;
 }
 
+/** In the queue, until a worker took it. */
+function Waited({ job }: { job: Job }) {
+  return <Duration from={job.createdAt} to={job.startedAt ?? job.finishedAt} />;
+}
+
 function Took({ job }: { job: Job }) {
+  if (isWaitingForYou(job)) return <span className="dim">–</span>;
   return <Duration from={job.startedAt} to={job.finishedAt} />;
 }

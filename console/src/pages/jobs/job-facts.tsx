@@ -38,6 +38,10 @@ export function JobFacts({ job }: { job: Job }) {
         <dd>
           <Ago at={job.createdAt} /> by {job.createdBy}
         </dd>
+        <dt>Waited in the queue</dt>
+        <dd>
+          <Duration from={job.createdAt} to={job.startedAt ?? job.finishedAt} />
+        </dd>
         <dt>Took</dt>
         <dd>
           <Duration from={job.startedAt} to={job.finishedAt} />

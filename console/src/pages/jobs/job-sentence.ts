@@ -11,7 +11,9 @@ export function stateSentence(job: Job, nowMs: number): string {
         ? `Queued${ago(job.createdAt)}, will start ${agoText(Date.parse(job.runAt), nowMs)}.`
         : `Queued${ago(job.createdAt)}, will start as soon as a worker is free.`;
     case 'running':
-      return runningSentence(job, nowMs);
+      return isWaitingForYou(job)
+        ? `Waits for your review${sinceOf(job, nowMs)}. Nothing runs until somebody has looked.`
+        : runningSentence(job, nowMs);
     case 'paused':
       return `Paused${ago(job.updatedAt)}. It waits until somebody resumes it.`;
     case 'failed':
@@ -28,6 +30,15 @@ export function stateSentence(job: Job, nowMs: number): string {
         ? `Canceled${ago(job.finishedAt)}; what it added is being removed.`
         : `Canceled${ago(job.finishedAt)}.`;
   }
+}
+
+function sinceOf(job: Job, nowMs: number): string {
+  return ` for ${durationText(nowMs - Date.parse(job.updatedAt))}`;
+}
+
+/** Whether its next step is a person’s. */
+export function isWaitingForYou(job: Job): boolean {
+  return job.status === 'running' && job.waitingFor === 'review';
 }
 
 /** A retry is counted when an attempt has failed, so the current or last attempt is one more. */

@@ -34,3 +34,18 @@ export function listUploadAttention(
        and (${ownerId ?? null}::text is null or user_id = ${ownerId ?? null})
      group by error_code`);
 }
+
+/** Of these jobs those whose upload waits for a person. */
+export async function listJobsInReview(
+  tx: Tx,
+  { tenantId, uploadIds }: { tenantId: string; uploadIds: readonly string[] },
+): Promise<string[]> {
+  const rows = await tx.rows<{ jobId: string }>(sql`
+    select job_id as "jobId"
+      from data_uploads
+     where tenant_id = ${tenantId}
+       and upload_id = any(${uploadIds}::uuid[])
+       and status = 'staging_complete'
+       and review`);
+  return rows.map(({ jobId }) => jobId);
+}
