@@ -4180,7 +4180,8 @@ create table public.tenants (
   limits jsonb default '{}'::jsonb not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   updated_at timestamp with time zone default clock_timestamp() not null,
-  pass bigint default 0 not null
+  pass bigint default 0 not null,
+  demo_port integer
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=100, fillfactor=80);
 
 create table public.upkeep_tasks (
@@ -4437,6 +4438,8 @@ alter table public.airbyte_servers add constraint airbyte_servers_identity_check
 alter table public.airbyte_servers add constraint airbyte_servers_server_check CHECK ((length(server) <= 100));
 
 alter table public.airbyte_servers add constraint airbyte_servers_workspace_id_check CHECK ((length(workspace_id) <= 200));
+
+alter table public.airbyte_servers add constraint airbyte_servers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
 alter table public.api_keys add constraint api_keys_pkey PRIMARY KEY (tenant_id, key_id);
 
@@ -4839,6 +4842,8 @@ alter table public.tenant_signing add constraint tenant_signing_is_single_check 
 alter table public.tenant_signing add constraint tenant_signing_key_check CHECK ((length(key) = 32));
 
 alter table public.tenants add constraint tenants_pkey PRIMARY KEY (tenant_id);
+
+alter table public.tenants add constraint tenants_demo_port_check CHECK (((demo_port >= 1) AND (demo_port <= 65535)));
 
 alter table public.tenants add constraint tenants_plan_check CHECK ((plan = ANY (ARRAY['free'::text, 'growth'::text, 'enterprise'::text])));
 

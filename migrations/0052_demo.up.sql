@@ -3,4 +3,5 @@ alter table tenants add column demo_port integer check (demo_port between 1 and 
 
 -- Without this the erasure of a tenant with a connector on a server of its own failed: its servers went before it.
 alter table airbyte_servers
-  add constraint airbyte_servers_tenant_id_fkey foreign key (tenant_id) references tenants (tenant_id) on delete cascade;
+  add constraint airbyte_servers_tenant_id_fkey
+    foreign key (tenant_id) references tenants (tenant_id) on delete cascade;

@@ -21,5 +21,8 @@ test('the empty overview offers the demo, and opens it as its admin', { timeout:
   await page.getByText('Demo: shop orders').waitFor();
   expect(await page.getByText('Demo: newsletter').count()).toBeGreaterThan(0);
   await page.goto(`${server.url}/`);
-  await page.getByText(/upload waits for your review/).first().waitFor();
+  await page
+    .getByText(/upload waits for your review/)
+    .first()
+    .waitFor();
 });

@@ -87,7 +87,8 @@ test('the demo has life in all five pipelines, can be started again, and leaves 
 
 test('nobody but the demo may call the servers of the demo', { timeout: 120_000 }, async () => {
   await demo();
-  const [row] = await database.owner<{ demo_port: number }>("select demo_port from tenants where tenant_id = 'northwind'");
+  const places = "select demo_port from tenants where tenant_id = 'northwind'";
+  const [row] = await database.owner<{ demo_port: number }>(places);
   const url = `http://127.0.0.1:${row?.demo_port}/provider/price`;
   const form = (address: string) => {
     const made = new FormData();

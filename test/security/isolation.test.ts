@@ -8,20 +8,13 @@ import { useServer } from '../support/servers/server.ts';
 import { uploadForm } from '../support/servers/upload-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 import { badTokens } from './bad-tokens.ts';
+import { pathOf } from './path-of.ts';
 import { type Told, useProduct } from './product.ts';
 import { publicRoutes } from './public-routes.ts';
 import { exampleOf, readRoutes } from './request-schemas.ts';
 import { Tally } from './tally.ts';
 import { TenantTables } from './tenant-tables.ts';
-import {
-  canary,
-  canaryShape,
-  makeVictim,
-  pathOf,
-  type Victim,
-  victimsConnection,
-  victimsKb,
-} from './victim.ts';
+import { canary, canaryShape, makeVictim, type Victim, victimsConnection, victimsKb } from './victim.ts';
 
 // Every route of the product against one tenant who has one of everything, by everybody who may not see it. Tables
 // by themselves are in row-level-security.test.ts.

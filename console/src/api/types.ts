@@ -2775,6 +2775,41 @@ export interface Paths {
       reply: DeadLetter;
     };
   };
+  '/api/demo': {
+    /** Whether there is a demo. Right: `tenant.manage`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        /** name_taken: a tenant of that name is somebody’s */
+        state: 'absent' | 'present' | 'name_taken';
+        tenant_id: string;
+        name: string;
+      };
+    };
+    /** Start the demo: one tenant with life in all five pipelines. Creates the tenant northwind with an Airbyte, a price service and a site of its own in this process. Only this tenant may call them. If the demo is there already, only a new login link is made. Right: `tenant.manage`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        /** name_taken: a tenant of that name is somebody’s */
+        state: 'absent' | 'present' | 'name_taken';
+        tenant_id: string;
+        name: string;
+        /** Path and code that log in as its admin, once */
+        login: string;
+      };
+    };
+    /** Remove the demo and everything of it. Right: `tenant.manage`. */
+    delete: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
   '/api/events': {
     /** Read the audit log, oldest first or newest first. Right: `event.read`. */
     get: {

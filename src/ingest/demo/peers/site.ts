@@ -10,47 +10,65 @@ const pages: readonly Page[] = [
   {
     path: '/',
     title: 'Northwind Traders',
-    text: 'We buy tea, coffee and spices from growers and ship them to shops. This site belongs to the demo of Sluice.',
+    text:
+      'We buy tea, coffee and spices from growers and ship them to shops. This site belongs to the ' +
+      'demo of Sluice.',
   },
   {
     path: '/about',
     title: 'About us',
-    text: 'Northwind Traders was founded in 1996 by three friends who could not find good cinnamon. Today 42 people work in our two warehouses.',
+    text:
+      'Northwind Traders was founded in 1996 by three friends who could not find good cinnamon. Today ' +
+      '42 people work in our two warehouses.',
   },
   {
     path: '/products/tea',
     title: 'Tea',
-    text: 'Green tea from Uji, black tea from Assam and herbal blends. Tea is packed in bags of 100 grams and kept below 18 degrees.',
+    text:
+      'Green tea from Uji, black tea from Assam and herbal blends. Tea is packed in bags of 100 grams ' +
+      'and kept below 18 degrees.',
   },
   {
     path: '/products/coffee',
     title: 'Coffee',
-    text: 'Beans from Ethiopia and Guatemala, roasted every Tuesday. Coffee leaves the warehouse at most three days after roasting.',
+    text:
+      'Beans from Ethiopia and Guatemala, roasted every Tuesday. Coffee leaves the warehouse at most ' +
+      'three days after roasting.',
   },
   {
     path: '/products/spices',
     title: 'Spices',
-    text: 'Cinnamon, cardamom, saffron and pepper. Saffron is weighed twice, because a gram of it costs more than a kilogram of pepper.',
+    text:
+      'Cinnamon, cardamom, saffron and pepper. Saffron is weighed twice, because a gram of it costs ' +
+      'more than a kilogram of pepper.',
   },
   {
     path: '/shipping',
     title: 'Shipping',
-    text: 'Orders before noon leave the same day. Shipping within the country takes two days, abroad five. Orders above 80 euros ship free.',
+    text:
+      'Orders before noon leave the same day. Shipping within the country takes two days, abroad five. ' +
+      'Orders above 80 euros ship free.',
   },
   {
     path: '/returns',
     title: 'Returns',
-    text: 'Unopened bags can be returned within 30 days. Write to returns with the number of the order; the refund arrives within a week.',
+    text:
+      'Unopened bags can be returned within 30 days. Write to returns with the number of the order; ' +
+      'the refund arrives within a week.',
   },
   {
     path: '/wholesale',
     title: 'Wholesale',
-    text: 'Shops order by the box of 24 bags. The first order needs a tax number; invoices are due after 14 days.',
+    text:
+      'Shops order by the box of 24 bags. The first order needs a tax number; invoices are due after ' +
+      '14 days.',
   },
   {
     path: '/jobs',
     title: 'Jobs',
-    text: 'We are looking for a roaster with three years of experience and for somebody who likes to taste tea in the morning.',
+    text:
+      'We are looking for a roaster with three years of experience and for somebody who likes to taste ' +
+      'tea in the morning.',
   },
 ];
 
