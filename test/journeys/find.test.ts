@@ -50,6 +50,15 @@ async function furnish(claims: TestClaims) {
   await sent(claims, '/api/knowledge/harbour/sources', source);
   const run = await sent(claims, '/api/ingestion/jobs/harbour/start', {});
   await sent(claims, '/api/scraping/sources/harbour-site', { mode: 'push', kb_id: 'harbour' }, 'PUT');
+  const place = { kind: 'url', url: 'https://reports.example.com/daily.csv' };
+  const pulled = {
+    name: 'Harbour reports',
+    workspace_id: workspaceId,
+    platform: 'meta',
+    cron: '0 6 * * *',
+    place,
+  };
+  await sent(claims, '/api/uploads/sources', pulled);
   const webhook = await sent(claims, '/api/webhooks', { url: 'https://hooks.example.com/harbour' });
   return { upload, job, run, webhook };
 }
@@ -59,7 +68,7 @@ test('everything that has a name is found by its words, and links to its page', 
   const kinds = async (words: string) => (await find(acme, words)).map(({ kind }) => kind).sort();
   await expect
     .poll(() => kinds('harbour'), { timeout: 60_000 })
-    .toEqual(['document', 'job', 'knowledge_base', 'scrape_source', 'upload', 'webhook']);
+    .toEqual(['document', 'job', 'knowledge_base', 'scrape_source', 'upload', 'upload_source', 'webhook']);
   const found = await find(acme, 'HARBOUR');
   const urls = Object.fromEntries(found.map(({ kind, url }) => [kind, url]));
   expect(urls).toMatchObject({

@@ -31,6 +31,7 @@ const makings: readonly Making[] = [
 /** Kinds of things that `GET /api/search` finds; one that is not here is shown with its own word. */
 const kinds: Record<string, { icon: IconName; word: string }> = {
   upload: { icon: 'upload', word: 'upload' },
+  upload_source: { icon: 'download', word: 'source of reports' },
   campaign: { icon: 'chart', word: 'campaign' },
   ad_set: { icon: 'chart', word: 'ad set' },
   ad: { icon: 'chart', word: 'ad' },

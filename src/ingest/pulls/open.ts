@@ -1,6 +1,7 @@
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
 import type { SettingValues } from '../../lib/settings/settings.ts';
 import { type Clock, systemClock } from '../../lib/timing/clock.ts';
+import { pullFindables } from './find-store.ts';
 import { pullsPipeline } from './pipeline.ts';
 import { sourceRoutes } from './routes.ts';
 import { scheduleDuePulls } from './schedule/schedule.ts';
@@ -46,6 +47,7 @@ export function openPullHouse(options: PullHouseOptions) {
       },
     ],
     beforeCycle,
+    findables: pullFindables,
     rowCounter: 'uploads',
     subjectNames: listSourceNames,
     attention: listSourceAttention,
