@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -167,5 +168,27 @@ describe('a Git repository', () => {
       isComplete: false,
       reason: expect.stringContaining('100 bytes, which is the limit'),
     });
+  });
+
+  test('whose folders name each other many times over is refused, and blocks nobody meanwhile', async () => {
+    const server = await startGitServer();
+    await commit(server, { 'a.md': 'A' });
+    const makeTree = (lines: string[]) =>
+      execFileSync('git', ['-C', server.folder, 'mktree'], {
+        input: lines.join('\n'),
+        encoding: 'utf8',
+      }).trim();
+    let tree = makeTree([]);
+    // Ten objects for ten thousand million folders.
+    for (let level = 0; level < 10; level += 1) {
+      tree = makeTree(Array.from({ length: 10 }, (_, place) => `040000 tree ${tree}\tf${place}`));
+    }
+    const bomb = server.git('commit-tree', tree, '-m', 'bomb');
+    server.git('push', '-qf', 'origin', `${bomb}:refs/heads/main`);
+    let turns = 0;
+    const timer = setInterval(() => (turns += 1), 1);
+    await expect(readSource(open(server.url))).rejects.toMatchObject({ code: 'git_repository_too_large' });
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(3);
   });
 });

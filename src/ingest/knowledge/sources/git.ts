@@ -57,7 +57,7 @@ async function* batches(
   }
   const { pack, head } = opened;
   try {
-    const files = listTree(pack, head.commit, { folder: settings.path });
+    const files = await listTree(pack, head.commit, { folder: settings.path });
     const isEmpty = files.length === 0 && settings.path !== '';
     yield* fileBatches(listed(files, { settings, pack, head, context }), {
       context,
@@ -118,7 +118,7 @@ async function* listed(
       sha256: null,
       findStamp: stamp(blob),
       open: async () => {
-        const content = pack.read(blob, 'blob');
+        const content = await pack.read(blob, 'blob');
         if (content !== null) return Readable.from([content]);
         throw documentErrors.raise.document_too_large('The file is larger than documents may be');
       },

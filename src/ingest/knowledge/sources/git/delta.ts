@@ -1,7 +1,14 @@
+import type { Breaks } from './breaks.ts';
 import { gitErrors } from './errors.ts';
 
+const commandsAtOnce = 20_000;
+
 /** An object that is described by pieces of another one and by new bytes. */
-export function applyDelta(base: Buffer, delta: Buffer, { maxBytes }: { maxBytes: number }): Buffer {
+export async function applyDelta(
+  base: Buffer,
+  delta: Buffer,
+  { maxBytes, breaks }: { maxBytes: number; breaks: Breaks },
+): Promise<Buffer> {
   let at = 0;
   const next = () => {
     const byte = delta[at];
@@ -23,7 +30,8 @@ export function applyDelta(base: Buffer, delta: Buffer, { maxBytes }: { maxBytes
   if (length > maxBytes) throw broken();
   const made = Buffer.alloc(length);
   let filled = 0;
-  while (at < delta.length) {
+  for (let done = 1; at < delta.length; done += 1) {
+    if (done % commandsAtOnce === 0) await breaks();
     const command = next();
     const from = command & 128 ? copied(command, next) : { start: at, length: command };
     const source = command & 128 ? base : delta;

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { inflateSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { type InputType, inflate, type ZlibOptions } from 'node:zlib';
 import type { TemporaryFile } from '../../../../lib/formats/spool.ts';
+import { type Breaks, takeBreaks } from './breaks.ts';
 import { applyDelta } from './delta.ts';
 import { gitErrors } from './errors.ts';
 
@@ -25,9 +26,9 @@ export interface PackLimits {
   maxObjectBytes: number;
 }
 
-const packLimits: PackLimits = { maxObjects: 2_000_000, maxObjectBytes: 256 * 1024 * 1024 };
+/** What is done with one object in one go takes longer the larger it is, and blocks everybody else meanwhile. */
+const packLimits: PackLimits = { maxObjects: 2_000_000, maxObjectBytes: 32 * 1024 * 1024 };
 
-const turnMs = 8;
 const windowBytes = 64 * 1024;
 const keptBytes = 32 * 1024 * 1024;
 const maxDeltaChain = 4_096;
@@ -37,31 +38,33 @@ const trailerBytes = 20;
 export class Packfile {
   readonly #file: TemporaryFile;
   readonly #limits: PackLimits;
+  readonly breaks: Breaks;
   readonly #byOffset = new Map<number, Entry>();
   readonly #byName = new Map<string, Entry>();
   /** Contents that other objects are likely to be based on. */
   readonly #kept = new Map<number, { kind: GitObjectKind; content: Buffer }>();
   #keptBytes = 0;
 
-  private constructor(file: TemporaryFile, limits: PackLimits) {
+  private constructor(file: TemporaryFile, { limits, signal }: { limits: PackLimits; signal: AbortSignal }) {
     this.#file = file;
     this.#limits = limits;
+    this.breaks = takeBreaks(signal);
   }
 
   static async open(
     file: TemporaryFile,
     { signal, limits = packLimits }: { signal: AbortSignal; limits?: PackLimits },
   ): Promise<Packfile> {
-    const pack = new Packfile(file, limits);
-    await pack.#index(signal);
+    const pack = new Packfile(file, { limits, signal });
+    await pack.#index();
     return pack;
   }
 
   /** Null if the pack has no such object. */
-  read(name: string, kind: GitObjectKind): Buffer | null {
+  async read(name: string, kind: GitObjectKind): Promise<Buffer | null> {
     const entry = this.#byName.get(name);
     if (entry === undefined) return null;
-    const found = this.#contentOf(entry, 0);
+    const found = await this.#contentOf(entry, 0);
     if (found.kind !== kind) throw broken(`its object ${name} is a ${found.kind} and no ${kind}`);
     return found.content;
   }
@@ -71,7 +74,7 @@ export class Packfile {
     return this.#file.close();
   }
 
-  async #index(signal: AbortSignal): Promise<void> {
+  async #index(): Promise<void> {
     const header = this.#bytes(0, 12);
     if (header.toString('latin1', 0, 4) !== 'PACK' || header.readUInt32BE(4) !== 2)
       throw broken('it is no pack');
@@ -81,26 +84,19 @@ export class Packfile {
         `The commit has ${count} objects; at most ${this.#limits.maxObjects} are read`,
       );
     }
-    let turnFrom = performance.now();
-    const rest = async () => {
-      if (performance.now() - turnFrom < turnMs) return;
-      await nextTurn();
-      signal.throwIfAborted();
-      turnFrom = performance.now();
-    };
     let at = 12;
     for (let index = 0; index < count; index += 1) {
-      const entry = this.#entryAt(at);
+      const entry = await this.#entryAt(at);
       this.#byOffset.set(at, entry);
       at = entry.dataOffset + entry.packedBytes;
-      await rest();
+      await this.breaks();
     }
     if (at + trailerBytes !== this.#file.sizeBytes) throw broken('it has another length than its objects');
-    await this.#name(rest);
+    await this.#name();
   }
 
   /** Objects whose base has no name yet wait until it has one. */
-  async #name(rest: () => Promise<void>): Promise<void> {
+  async #name(): Promise<void> {
     let waiting = [...this.#byOffset.values()];
     while (waiting.length > 0) {
       const unresolved: Entry[] = [];
@@ -109,10 +105,10 @@ export class Packfile {
           unresolved.push(entry);
           continue;
         }
-        const { kind, content } = this.#contentOf(entry, 0);
+        const { kind, content } = await this.#contentOf(entry, 0);
         const name = createHash('sha1').update(`${kind} ${content.length}\0`).update(content).digest('hex');
         this.#byName.set(name, entry);
-        await rest();
+        await this.breaks();
       }
       if (unresolved.length === waiting.length) throw broken('a base of its objects is missing');
       waiting = unresolved;
@@ -129,7 +125,7 @@ export class Packfile {
     return false;
   }
 
-  #entryAt(offset: number): Entry {
+  async #entryAt(offset: number): Promise<Entry> {
     let at = offset;
     let bytes = this.#bytes(at, 64);
     let place = 0;
@@ -168,21 +164,20 @@ export class Packfile {
     }
     at += place;
     bytes = Buffer.alloc(0);
-    const { packedBytes } = this.#inflate(at, sizeBytes);
+    const { packedBytes } = await this.#inflate(at, sizeBytes);
     return { offset, dataOffset: at, packedBytes, sizeBytes, kind: kinds[type] ?? null, base };
   }
 
   /** How long the packed bytes are is only known once they are unpacked. */
-  #inflate(at: number, sizeBytes: number): { content: Buffer; packedBytes: number } {
+  async #inflate(at: number, sizeBytes: number): Promise<{ content: Buffer; packedBytes: number }> {
     // Packed bytes are hardly ever longer than what is in them.
     for (let most = sizeBytes + Math.ceil(sizeBytes / 1_000) + windowBytes; ; most *= 2) {
       const packed = this.#bytes(at, most);
       try {
-        const unpacked = inflateSync(packed, { info: true, maxOutputLength: Math.max(1, sizeBytes) });
-        const { buffer, engine } = unpacked as unknown as {
-          buffer: Buffer;
-          engine: { bytesWritten: number };
-        };
+        const { buffer, engine } = await unpack(packed, {
+          info: true,
+          maxOutputLength: Math.max(1, sizeBytes),
+        });
         if (buffer.length !== sizeBytes) throw broken('an object has another size than it says');
         return { content: buffer, packedBytes: engine.bytesWritten };
       } catch (error) {
@@ -193,17 +188,18 @@ export class Packfile {
     }
   }
 
-  #contentOf(entry: Entry, depth: number): { kind: GitObjectKind; content: Buffer } {
+  async #contentOf(entry: Entry, depth: number): Promise<{ kind: GitObjectKind; content: Buffer }> {
     const known = this.#kept.get(entry.offset);
     if (known !== undefined) return known;
     if (depth > maxDeltaChain) throw broken('its objects are based on each other in a circle');
-    const { content } = this.#inflate(entry.dataOffset, entry.sizeBytes);
+    const { content } = await this.#inflate(entry.dataOffset, entry.sizeBytes);
     if (entry.base === null) return this.#keep(entry, { kind: entry.kind ?? 'blob', content });
     const base =
       typeof entry.base === 'number' ? this.#byOffset.get(entry.base) : this.#byName.get(entry.base);
     if (base === undefined) throw broken('a base of its objects is missing');
-    const below = this.#contentOf(base, depth + 1);
-    const made = applyDelta(below.content, content, { maxBytes: this.#limits.maxObjectBytes });
+    const below = await this.#contentOf(base, depth + 1);
+    const { maxObjectBytes: maxBytes } = this.#limits;
+    const made = await applyDelta(below.content, content, { maxBytes, breaks: this.breaks });
     return this.#keep(entry, { kind: below.kind, content: made });
   }
 
@@ -226,6 +222,12 @@ export class Packfile {
     return this.#file.readNow(at, length);
   }
 }
+
+/** With how many of the bytes were used, which only the engine knows. Not on this thread: others have work here too. */
+const unpack = promisify(inflate) as unknown as (
+  packed: InputType,
+  options: ZlibOptions,
+) => Promise<{ buffer: Buffer; engine: { bytesWritten: number } }>;
 
 function broken(why: string): Error {
   return gitErrors.raise.git_pack_broken(`The pack of the Git server cannot be used: ${why}`);
