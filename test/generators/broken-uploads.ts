@@ -207,7 +207,7 @@ export const brokenForms: Record<string, Refused> = {
     sent: () => form(field('procesor', 'validate'), file('a\n1\n')),
     status: 400,
     code: 'form_invalid',
-    detail: /"procesor".*processor, options, sheet, file/,
+    detail: /"procesor".*processor, options, sheet, template, file/,
   },
   'a field named after a prototype': {
     sent: () => form(field('__proto__', '{}'), file('a\n1\n')),
@@ -219,7 +219,7 @@ export const brokenForms: Record<string, Refused> = {
     sent: () => form(file(manyRows), field('procesor', 'validate')),
     status: 400,
     code: 'form_invalid',
-    detail: /"procesor".*processor, options, sheet, file/,
+    detail: /"procesor".*processor, options, sheet, template, file/,
   },
   'a processor behind the file that nobody knows': {
     sent: () => form(file(manyRows), field('processor', 'magic')),

@@ -114,7 +114,7 @@ test('nobody but the demo may call the servers of the demo', { timeout: 120_000 
 });
 
 test('a tenant of that name that is not the demo is left alone', async () => {
-  await demo('--remove');
+  expect(await demo('--remove')).toMatchObject({ code: 0 });
   await ask({ ...operator, tenantId: 'northwind' }, '/api/me');
   const refused = await ask(operator, '/api/demo', { method: 'POST' });
   expect(refused).toMatchObject({ status: 409, body: { code: 'demo_name_taken' } });

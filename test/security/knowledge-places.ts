@@ -109,6 +109,12 @@ function settingPlaces(field: FieldOf): Record<string, Place> {
     '/embedder/api_key_secret of openai': { back: field('embedder,apiKeySecret') },
     '/embedder/provider of custom': word,
     '/embedder/name of custom': { back: null, why: 'has to be one of the configuration' },
+    '/reranker/provider of endpoint': word,
+    '/reranker/url of endpoint': { back: field('reranker,url'), why: address },
+    '/reranker/model of endpoint': { back: field('reranker,model') },
+    '/reranker/api_key_secret of endpoint': { back: field('reranker,apiKeySecret') },
+    '/reranker/provider of custom': word,
+    '/reranker/name of custom': { back: null, why: 'has to be one of the configuration' },
   };
 }
 
@@ -128,10 +134,33 @@ function sourcePlaces(field: FieldOf): Record<string, Place> {
     '/include/0 of website': { back: field('include,0') },
     '/exclude/0 of website': { back: field('exclude,0') },
     ...rulePlaces(field, 'website'),
+    '/type of s3': word,
+    '/endpoint of s3': { back: field('endpoint'), why: address },
+    '/region of s3': { back: field('region'), why: 'letters, digits and dashes' },
+    '/bucket of s3': { back: field('bucket'), why: 'a name of letters, digits, dots and dashes' },
+    '/prefix of s3': { back: field('prefix') },
+    '/access_key_id_secret of s3': { back: field('access_key_id_secret') },
+    '/secret_access_key_secret of s3': { back: field('secret_access_key_secret') },
+    ...rulePlaces(field, 's3'),
+    '/type of zip': word,
+    '/url of zip': { back: field('url'), why: address },
+    '/path of zip': { back: field('path') },
+    ...needingMore(rulePlaces(field, 'zip'), 'an archive without a place is refused'),
+    '/type of git': word,
+    '/url of git': { back: field('url'), why: address },
+    '/ref of git': { back: field('ref') },
+    '/path of git': { back: field('path') },
+    '/username of git': { back: field('username') },
+    '/token_secret of git': { back: field('token_secret') },
+    ...rulePlaces(field, 'git'),
     '/type of youtube': word,
     '/url of youtube': { back: field('url'), why: address },
     '/language of youtube': { back: field('language'), why: 'a short word' },
   };
+}
+
+function needingMore(places: Record<string, Place>, why: string): Record<string, Place> {
+  return Object.fromEntries(Object.entries(places).map(([name, place]) => [name, { why, ...place }]));
 }
 
 const anyName = 'the name of a field, beside others of the same list';

@@ -4,6 +4,7 @@ import { findDemo, forgetErasure, setDemoPort } from '../../kernel/tenancy/demo-
 import { eraseTenant } from '../../kernel/tenancy/erasure.ts';
 import { tenantHashOf } from '../../kernel/tenancy/provisioning.ts';
 import { createTenant } from '../../kernel/tenancy/service.ts';
+import { isSluiceError } from '../../lib/errors.ts';
 import { demoErrors } from './errors.ts';
 import type { DemoPeers } from './peers/server.ts';
 import { enrolConnectors } from './seed/connectors.ts';
@@ -20,6 +21,7 @@ export interface DemoDeps extends Pick<Ground, 'db' | 'files' | 'logger' | 'secr
 export type DemoState = 'absent' | 'present' | 'name_taken';
 
 const { tenantId } = demoTenant;
+const erasureAttempts = 5;
 
 export async function readDemo({ db }: Pick<DemoDeps, 'db'>): Promise<DemoState> {
   const demo = await db.kernel((tx) => findDemo(tx, tenantId));
@@ -55,9 +57,22 @@ export async function removeDemo({ db, files, peers }: DemoDeps): Promise<void> 
   if ((await readDemo({ db })) !== 'present') {
     throw demoErrors.raise.demo_not_found('There is no demo on this installation');
   }
-  await eraseTenant({ db, files }, tenantId);
+  await eraseAtWork({ db, files });
   await db.kernel((tx) => forgetErasure(tx, tenantHashOf(tenantId)));
   await peers.close();
+}
+
+/** The demo's slices go on while it is erased. What collides with one of them is done again: it can be repeated. */
+async function eraseAtWork(deps: Pick<DemoDeps, 'db' | 'files'>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return void (await eraseTenant(deps, tenantId));
+    } catch (error) {
+      const isGone = isSluiceError(error) && error.code === 'tenant_not_found';
+      if (attempt > 1 && isGone) return;
+      if (isSluiceError(error) || attempt >= erasureAttempts) throw error;
+    }
+  }
 }
 
 /** The same after a restart, because connectors keep it as a secret. */
