@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { FakeAirbyte } from '../support/fakes/fake-airbyte.ts';
 import { type CrashPath, differences, untilOverOrDead } from './crash-run.ts';
 import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
@@ -51,7 +52,11 @@ export function syncPath(servers: FailpointServers, airbyte: () => FakeAirbyte):
   };
 }
 
-const connectionOf = (tenantId: string) => `connection-of-${tenantId}`;
+/** A UUID, as Airbyte's ids are: the same for the same tenant. */
+const connectionOf = (tenantId: string) => {
+  const hex = createHash('sha256').update(tenantId).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+};
 
 async function takeSync(
   servers: FailpointServers,
