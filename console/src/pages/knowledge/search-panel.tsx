@@ -128,7 +128,8 @@ function Result({ result }: { result: KnowledgeResults['results'][number] }) {
           ) : null}
         </span>
       </header>
-      <p className="kb-text">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard */}
+      <p className="kb-text" tabIndex={0}>
         <CitedText found={result} />
       </p>
       <WhyMatched found={result} />

@@ -120,7 +120,8 @@ function Result({ result, query }: { result: KnowledgeResultsOfAll['results'][nu
           {score.toFixed(3)}
         </span>
       </header>
-      <p className="search-text">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard */}
+      <p className="search-text" tabIndex={0}>
         <CitedText found={result} />
       </p>
       <WhyMatched found={result} />
