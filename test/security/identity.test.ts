@@ -3,15 +3,16 @@ import { describe, expect, test } from 'vitest';
 import type { Role } from '../../src/kernel/tenancy/types.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { testTokens } from '../support/servers/server.ts';
+import { useServerProcess } from '../support/servers/server-process.ts';
 import { useDatabase } from '../support/worlds/database.ts';
-import { type Ask, useProduct } from './product.ts';
+import { type Ask, send } from './product.ts';
 import { Tally } from './tally.ts';
 
-// What somebody keeps who lost their account or their role: keys, keys made with keys, sessions, old tokens. Two
-// processes on one database: what one of them changes has to count on the other.
+// What somebody keeps who lost their account or their role: keys, keys made with keys, sessions, old tokens. Two started
+// servers on one database: what one of them changes has to count on the other.
 const database = useDatabase();
-const product = useProduct(database);
-const sibling = useProduct(database);
+const product = useServerProcess(database);
+const sibling = useServerProcess(database);
 const processes = { 'the process that made the change': product, 'another process': sibling };
 const tally = new Tally('identity', 110);
 
@@ -44,7 +45,7 @@ function ask(holder: Holder, request: Ask, at = product) {
     'bearer' in holder
       ? { authorization: `Bearer ${holder.bearer}` }
       : { cookie: holder.cookie, origin: at.url };
-  return at.ask(null, { ...request, headers });
+  return send(`${at.url}${request.path}`, { ...request, headers });
 }
 
 async function holderOf(claims: Claims): Promise<Holder> {
@@ -58,7 +59,7 @@ async function makeKey(maker: Holder, role: Role = 'admin'): Promise<{ bearer: s
 }
 
 async function logIn(token: string): Promise<Holder> {
-  const made = await product.ask(null, { method: 'POST', path: '/api/session', body: { token } });
+  const made = await send(`${product.url}/api/session`, { method: 'POST', body: { token } });
   expect(made.status, made.text).toBe(201);
   return { cookie: made.headers.get('set-cookie')?.split(';')[0] ?? '' };
 }

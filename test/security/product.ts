@@ -98,7 +98,11 @@ async function startApp(directory: string, env: Record<string, string>): Promise
   });
 }
 
-async function send(url: string, { method = 'GET', body, headers = {} }: Ask): Promise<Told> {
+/** One request to any server of Sluice. */
+export async function send(
+  url: string,
+  { method = 'GET', body, headers = {} }: Omit<Ask, 'path'>,
+): Promise<Told> {
   const isForm = body instanceof FormData;
   const isJson = body !== undefined && !isForm;
   const answer = await fetch(url, {
