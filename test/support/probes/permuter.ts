@@ -85,10 +85,23 @@ export class Permuter {
     const running = Promise.allSettled(
       actors.map((actor, index) => (this.#lanes[index] as Lane).start(actor)),
     );
+    try {
+      blockedSteps = await this.#takeSteps(trail, order);
+    } finally {
+      // A race that failed must leave no transaction open, or everything after it waits for its locks.
+      for (const lane of this.#lanes) lane.letGo();
+      await running;
+    }
+    const endings = (await running).map((result, index) => ({ name: (actors[index] as Actor).name, result }));
+    return { endings, order: order.join(' · '), blockedSteps };
+  }
+
+  async #takeSteps(trail: Choice[], order: string[]): Promise<number> {
+    let blockedSteps = 0;
     for (let depth = 0; ; depth += 1) {
       const blocked = await this.#untilQuiet();
       const ready = this.#lanes.filter((lane) => lane.state === 'asking');
-      if (ready.length === 0) break;
+      if (ready.length === 0) return blockedSteps;
       blockedSteps += blocked;
       const choice = trail[depth] ?? { taken: 0, options: ready.length };
       if (choice.options !== ready.length) {
@@ -99,8 +112,6 @@ export class Permuter {
       order.push(`${lane.name} ${lane.nextStep}`);
       lane.goOn();
     }
-    const endings = (await running).map((result, index) => ({ name: (actors[index] as Actor).name, result }));
-    return { endings, order: order.join(' · '), blockedSteps };
   }
 
   /** Until every lane has ended, asks for its next step, or waits for a lock of another lane; how many do the last. */
@@ -134,6 +145,7 @@ class Lane {
   nextStep = '';
   pid = 0;
   changed: Promise<void> = Promise.resolve();
+  #isGated = true;
   #announce: () => void = () => {};
   #permit: () => void = () => {};
 
@@ -146,6 +158,7 @@ class Lane {
 
   async start(actor: Actor): Promise<unknown> {
     this.name = actor.name;
+    this.#isGated = true;
     this.#move('working');
     try {
       return await actor.act(this.db);
@@ -159,11 +172,17 @@ class Lane {
     this.#permit();
   }
 
+  /** Every further step runs at once. */
+  letGo(): void {
+    this.#isGated = false;
+    if (this.state === 'asking') this.goOn();
+  }
+
   #gate(client: pg.PoolClient): void {
     const { processID } = client as unknown as { processID: number };
     const query = client.query.bind(client) as (...parts: unknown[]) => Promise<unknown>;
     const gated = async (...parts: unknown[]): Promise<unknown> => {
-      if (this.state === 'ended') return query(...parts);
+      if (this.state === 'ended' || !this.#isGated) return query(...parts);
       this.pid = processID;
       this.nextStep = titleOf(String(parts[0]));
       const permitted = new Promise<void>((resolve) => {
