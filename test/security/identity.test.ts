@@ -8,8 +8,8 @@ import { useDatabase } from '../support/worlds/database.ts';
 import { type Ask, send } from './product.ts';
 import { Tally } from './tally.ts';
 
-// What somebody keeps who lost their account or their role: keys, keys made with keys, sessions, old tokens. Two started
-// servers on one database: what one of them changes has to count on the other.
+// What somebody keeps who lost their account or their role: keys, keys made with keys, sessions, old tokens. Two
+// started servers on one database: what one of them changes has to count on the other.
 const database = useDatabase();
 const product = useServerProcess(database);
 const sibling = useServerProcess(database);
