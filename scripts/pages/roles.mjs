@@ -14,6 +14,8 @@ export function renderRolesDocument({ actions, can, grantableRoles, rights, role
     'The role comes from the token’s `role` claim, the API key or the session. Every right is about the caller’s own',
     'tenant, except `tenant.manage`, `connection.import` and `worker.cycle_all`. Without the right a request is',
     'answered 403 `forbidden`; things of another tenant are 404, as if they did not exist.',
+    'Who signs in with a login provider has the role that `SLUICE_OIDC_ROLES` gives to their groups at that moment;',
+    'nobody is an operator whom no pair of that setting makes one.',
     '',
     ...[
       header,

@@ -7,12 +7,15 @@ import type { Registry } from 'prom-client';
 import { createCursors } from '../kernel/http/cursor.ts';
 import type { RouteApp, RouteModule } from '../kernel/http/route.ts';
 import type { KernelConfig } from '../kernel/settings.ts';
+import type { OidcConfig } from '../kernel/tenancy/oidc/settings.ts';
+import { createOidcSignIn } from '../kernel/tenancy/oidc/sign-in.ts';
 import type { Authenticator } from '../kernel/tenancy/service.ts';
 import { refuseDeepJson } from '../lib/json-depth.ts';
 import type { Database } from '../lib/postgres/db.ts';
 import { type Clock, systemClock } from '../lib/timing/clock.ts';
 import { installConsole } from './console/console.ts';
 import { installLogin } from './console/login.ts';
+import { installOidcLogin } from './console/oidc-login.ts';
 import { installPages } from './console/pages.ts';
 import { installSecurityHeaders, writeSecurityHeaders } from './console/security-headers.ts';
 import { installDocRoutes } from './docs/doc-routes.ts';
@@ -39,18 +42,19 @@ import { workspaceRoutes } from './routes/workspaces.ts';
 /** The part of the configuration that the server reads. */
 export interface ServerConfig
   extends Pick<
-    KernelConfig,
-    | 'maxBodyBytes'
-    | 'rateLimitPerMinute'
-    | 'tenantRequestsPerMinute'
-    | 'publicUrl'
-    | 'trustProxy'
-    | 'metricsToken'
-    | 'slowBodySeconds'
-    | 'tenantConcurrentSearches'
-    | 'tenantConcurrentUploads'
-    | 'slowBodyBytesPerSecond'
-  > {
+      KernelConfig,
+      | 'maxBodyBytes'
+      | 'rateLimitPerMinute'
+      | 'tenantRequestsPerMinute'
+      | 'publicUrl'
+      | 'trustProxy'
+      | 'metricsToken'
+      | 'slowBodySeconds'
+      | 'tenantConcurrentSearches'
+      | 'tenantConcurrentUploads'
+      | 'slowBodyBytesPerSecond'
+    >,
+    OidcConfig {
   /** Signs cursors and seals stored responses: the same in every process of an installation. */
   secret: string;
 }
@@ -101,13 +105,21 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   installDocRoutes(typed);
   const sendPage = installConsole(typed, deps.consoleDir);
   installLogin(typed, { db, authenticator, isHttps, sendPage });
+  const { admissions } = authenticator;
+  installOidcLogin(typed, {
+    signIn: createOidcSignIn(config, { db, clock, admissions }),
+    publicUrl: config.publicUrl,
+    secret: config.secret,
+    isHttps,
+    clock,
+  });
   installOpenApiRoutes(typed);
   const routeDeps = { db, cursors: createCursors(config.secret) };
   const own = [
     meRoutes({ isHttps }),
     tenantRoutes,
     workspaceRoutes,
-    userRoutes(authenticator.admissions),
+    userRoutes(admissions),
     invitationRoutes(config),
     apiKeyRoutes,
   ];

@@ -14,6 +14,7 @@ import { type SettingsCheck, type SettingValues, setting } from '../lib/settings
 import { fileChecks, fileSettings } from './files/settings.ts';
 import { limitSettings } from './limits/settings.ts';
 import { parseSecretKeys } from './secrets/stored-secrets.ts';
+import { oidcChecks, oidcSettings } from './tenancy/oidc/settings.ts';
 import { webhookSettings } from './webhooks/settings.ts';
 
 /** The settings of an installation that belong to no house. */
@@ -95,6 +96,7 @@ export const kernelSettings = {
       describe: 'Public keys of your login service, for RS256 and ES256 tokens.',
     },
   ),
+  ...oidcSettings,
   secretKey: setting(
     'SLUICE_SECRET_KEY',
     {
@@ -232,6 +234,7 @@ export const kernelChecks: SettingsCheck<KernelConfig>[] = [
       ? null
       : `HEARTBEAT_MS is ${heartbeatMs} and LEASE_MS is ${leaseMs}. Allowed: a heartbeat of at most half the lease.`,
   ...fileChecks,
+  ...oidcChecks,
   ({ metricsPort, port }) =>
     metricsPort === null || metricsPort !== port
       ? null

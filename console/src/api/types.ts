@@ -1584,6 +1584,15 @@ export interface ShownFigureReconciliation {
   corrected_cells: number;
 }
 
+export interface SignInWays {
+  /** Null when no login provider is set */
+  oidc: {
+    /** What the provider is called */
+    name: string;
+    url: string;
+  } | null;
+}
+
 export interface StagedRow {
   row_index: number;
   /** The line of the file, from 1 */
@@ -5751,11 +5760,48 @@ export interface Paths {
         code?: string;
         /** Where to go afterwards: a path of this server */
         to?: string;
-        /** For the login page: the link was refused */
-        refused?: 'link';
+        /** For the login page: `link` when the link was refused, or the code of a refused sign-in */
+        refused?: string;
       };
       body: undefined;
       reply: string | null;
+    };
+  };
+  '/login/oidc': {
+    /** Sign in with the login provider: leads there, and back to the callback */
+    get: {
+      path: undefined;
+      query: {
+        /** Where to go afterwards: a path of this server */
+        to?: string;
+      };
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/login/oidc/callback': {
+    /** Where the login provider sends people back to; the response sets the session cookie */
+    get: {
+      path: undefined;
+      query: {
+        /** Of the provider, when it agrees */
+        code?: string;
+        /** As it was sent to the provider */
+        state?: string;
+        /** Of the provider, when it refuses */
+        error?: string;
+      };
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/login/ways': {
+    /** How people can log in here, besides a login link and a token */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: SignInWays;
     };
   };
   '/metrics': {

@@ -33,7 +33,11 @@ const linkQuery = z.strictObject({
     .optional()
     .describe('Of the link; without it a browser gets the login page'),
   to: z.string().max(2000).optional().describe('Where to go afterwards: a path of this server'),
-  refused: z.literal('link').optional().describe('For the login page: the link was refused'),
+  refused: z
+    .string()
+    .regex(/^[a-z_]{1,60}$/)
+    .optional()
+    .describe('For the login page: `link` when the link was refused, or the code of a refused sign-in'),
 });
 
 function installLoginLink(app: RouteApp, deps: LoginDeps): void {
@@ -58,12 +62,16 @@ function installLoginLink(app: RouteApp, deps: LoginDeps): void {
       if (code === undefined) return answerWithoutCode(request, reply, deps.sendPage);
       try {
         const value = await startSession(deps.db, code);
-        setCookie(request, reply, { value, maxAgeSeconds: sessionLifetimeSeconds, isHttps: deps.isHttps });
+        setSessionCookie(request, reply, {
+          value,
+          maxAgeSeconds: sessionLifetimeSeconds,
+          isHttps: deps.isHttps,
+        });
         return reply.redirect(ownPath(to), 303);
       } catch (error) {
         // A person gets a page that explains it, a program gets the problem document.
         const refused = isSluiceError(error) && error.code === 'login_link_refused';
-        if (refused && wantsPage(request)) return reply.redirect(refusedPath(to), 303);
+        if (refused && wantsPage(request)) return reply.redirect(refusedPath('link', to), 303);
         throw error;
       }
     },
@@ -104,14 +112,14 @@ function installSessionByToken(app: RouteApp, { authenticator, isHttps }: LoginD
     handler: async (request, reply) => {
       const started = await authenticator.startSession(request.body.token.trim());
       const { principal, lifetimeSeconds } = started;
-      setCookie(request, reply, { value: started.session, maxAgeSeconds: lifetimeSeconds, isHttps });
+      setSessionCookie(request, reply, { value: started.session, maxAgeSeconds: lifetimeSeconds, isHttps });
       const shown = { ...shownAs(sessionReply, principal), expires_in_seconds: lifetimeSeconds };
       return reply.code(201).send(shown);
     },
   });
 }
 
-function setCookie(
+export function setSessionCookie(
   request: FastifyRequest,
   reply: FastifyReply,
   { value, maxAgeSeconds, isHttps }: { value: string; maxAgeSeconds: number; isHttps: boolean },
@@ -120,8 +128,9 @@ function setCookie(
   reply.header('set-cookie', writeSessionCookie({ value, maxAgeSeconds, secure }));
 }
 
-function refusedPath(to: string | undefined): string {
-  const query = new URLSearchParams({ refused: 'link' });
+/** The login page, saying why. */
+export function refusedPath(refused: string, to: string | undefined): string {
+  const query = new URLSearchParams({ refused });
   if (ownPath(to) !== '/') query.set('to', ownPath(to));
   return `/login?${query}`;
 }
@@ -130,7 +139,7 @@ function refusedPath(to: string | undefined): string {
  * A path of this server, or `/`. Browsers read `//host`, `/\host` and paths with tabs or line feeds in them as other
  * servers, so the URL parser decides, with the same rules as theirs.
  */
-function ownPath(to: string | undefined): string {
+export function ownPath(to: string | undefined): string {
   const nowhere = 'http://nowhere.invalid';
   if (to === undefined || !to.startsWith('/') || !URL.canParse(to, nowhere)) return '/';
   const url = new URL(to, nowhere);

@@ -7,6 +7,7 @@ import { jobErrors } from '../../kernel/jobs/errors.ts';
 import { limitErrors } from '../../kernel/limits/errors.ts';
 import { secretErrors } from '../../kernel/secrets/errors.ts';
 import { tenancyErrors } from '../../kernel/tenancy/errors.ts';
+import { oidcErrors } from '../../kernel/tenancy/oidc/errors.ts';
 import { webhookErrors } from '../../kernel/webhooks/errors.ts';
 import type { ErrorChapter } from '../../lib/errors.ts';
 import { fetchErrors } from '../../lib/fetch/errors.ts';
@@ -26,6 +27,7 @@ export const ownChapters: readonly ErrorChapter[] = [
   { title: 'Clients', catalogue: clientErrors },
   { title: 'Lists', catalogue: cursorErrors },
   { title: 'Tenants, users and keys', catalogue: tenancyErrors },
+  { title: 'Sign-in with a login provider', catalogue: oidcErrors },
   { title: 'Files', catalogue: fileErrors },
   { title: 'JSON', catalogue: jsonErrors },
   { title: 'Contents of files', catalogue: contentErrors },

@@ -9,19 +9,27 @@ export function readCookie(header: string | undefined, name: string): string | n
   return null;
 }
 
-/** Lax, because the login link is followed from a terminal or a mail; scripts never see the cookie. */
-export function writeSessionCookie({
-  value,
-  maxAgeSeconds,
-  secure,
-}: {
+interface CookieContent {
   value: string;
   maxAgeSeconds: number;
   secure: boolean;
-}): string {
+}
+
+export function writeSessionCookie(content: CookieContent): string {
+  return writeCookie({ ...content, name: sessionCookie, path: '/' });
+}
+
+/** Lax, because people follow links from a terminal, a mail or their login provider; scripts never see the cookie. */
+export function writeCookie({
+  name,
+  path,
+  value,
+  maxAgeSeconds,
+  secure,
+}: CookieContent & { name: string; path: string }): string {
   const attributes = [
-    `${sessionCookie}=${value}`,
-    'Path=/',
+    `${name}=${value}`,
+    `Path=${path}`,
     `Max-Age=${maxAgeSeconds}`,
     'HttpOnly',
     'SameSite=Lax',

@@ -14,7 +14,15 @@ const tagBytes = 16;
  * and the caller's Idempotency-Key, so that the table alone reveals nothing.
  */
 export function createSeal({ secret, idempotencyKey }: { secret: string; idempotencyKey: string }): Seal {
-  const key = Buffer.from(hkdfSync('sha256', secret, idempotencyKey, 'sluice kept answer', 32));
+  return sealWith(Buffer.from(hkdfSync('sha256', secret, idempotencyKey, 'sluice kept answer', 32)));
+}
+
+/** For what a browser keeps for the server: it can neither read nor change it. */
+export function createCookieSeal(secret: string): Seal {
+  return sealWith(Buffer.from(hkdfSync('sha256', secret, '', 'sluice sealed cookie', 32)));
+}
+
+function sealWith(key: Buffer): Seal {
   return {
     close(text) {
       const iv = randomBytes(ivBytes);

@@ -78,6 +78,13 @@ export async function deleteSession(tx: Tx, sessionHash: Buffer): Promise<void> 
   await tx.run(sql`delete from sessions where session_hash = ${sessionHash}`);
 }
 
+export async function deleteSessionsOf(
+  tx: Tx,
+  { tenantId, userId }: { tenantId: string; userId: string },
+): Promise<void> {
+  await tx.run(sql`delete from sessions where tenant_id = ${tenantId} and user_id = ${userId}`);
+}
+
 /** Every new login removes a batch of ended links and sessions, so the tables stay small. */
 export async function deleteEnded(tx: Tx, limit: number): Promise<void> {
   await tx.run(sql`

@@ -164,4 +164,12 @@ const testConfig: ServerConfig = {
   tenantConcurrentUploads: 16,
   slowBodyBytesPerSecond: 1024,
   secret: 'the installation secret of the tests',
+  oidcIssuer: null,
+  oidcClientId: null,
+  oidcClientSecret: null,
+  oidcRoles: null,
+  oidcTenant: 'default',
+  oidcGroupsClaim: 'groups',
+  oidcScopes: 'openid profile email',
+  oidcName: '',
 };

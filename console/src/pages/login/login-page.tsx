@@ -1,6 +1,8 @@
 import { Button, PasswordInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useEffect, useState } from 'react';
 import { api } from '../../api/client.ts';
+import { useErrorWords } from '../../api/error-words.ts';
 import { queryClient } from '../../api/queries.ts';
 import { useListState } from '../../list-state.ts';
 import { Command } from '../../parts/command.tsx';
@@ -18,11 +20,8 @@ export default function LoginPage() {
   return (
     <main className="login">
       <h1>Sluice</h1>
-      {refused === 'link' ? (
-        <p className="login-refused" role="alert">
-          That login link was used before or is older than 30 minutes. Ask for a new one, or paste a token.
-        </p>
-      ) : null}
+      {refused === undefined ? null : <Refusal code={refused} />}
+      <ProviderLink to={ownPath(to)} />
       <TokenForm to={ownPath(to)} />
       <h2>Log in with a link</h2>
       <p>
@@ -30,6 +29,45 @@ export default function LoginPage() {
       </p>
       <Command line="sluice token --tenant default --role admin" />
     </main>
+  );
+}
+
+/** Why the last try failed: `link` for a login link, otherwise the code of a refused sign-in. */
+function Refusal({ code }: { code: string }) {
+  const words = useErrorWords(code === 'link' ? null : code);
+  const sentence =
+    code === 'link'
+      ? 'That login link was used before or is older than 30 minutes. Ask for a new one, or paste a token.'
+      : words === null
+        ? 'The sign-in was refused.'
+        : `${words.title}. ${words.next}`;
+  return (
+    <p className="login-refused" role="alert">
+      {sentence}
+      {code === 'link' ? null : (
+        <>
+          {' '}
+          <code>{code}</code>
+        </>
+      )}
+    </p>
+  );
+}
+
+/** Shown where the server has a login provider. It is a link: the browser itself goes there. */
+function ProviderLink({ to }: { to: string }) {
+  const ways = useQuery({
+    queryKey: ['session-ways'],
+    queryFn: () => api.get('/login/ways'),
+    retry: false,
+  });
+  const provider = ways.data?.oidc;
+  if (!provider) return null;
+  const query = to === '/' ? '' : `?${new URLSearchParams({ to })}`;
+  return (
+    <Button component="a" href={`${provider.url}${query}`} size="md" fullWidth>
+      Sign in with {provider.name}
+    </Button>
   );
 }
 
