@@ -1329,6 +1329,28 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.insert_items_of_file(p_tenant text, p_job uuid, p_job_type text, p_processor text, p_options jsonb, p_columns jsonb, p_file_name text, p_user text, p_user_role text, p_controllers jsonb, p_first_row_no integer, p_inputs text, p_normalized text, p_file uuid, p_media_type text, p_size_bytes bigint, p_sha256 text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  v_inputs text[] := string_to_array(p_inputs, E'\n');
+  v_normalized text[] := string_to_array(p_normalized, E'\n');
+begin
+  insert into files (tenant_id, file_id, name, media_type, size_bytes, sha256, storage, storage_key, created_by)
+  values (p_tenant, p_file, coalesce(p_file_name, ''), p_media_type, p_size_bytes, p_sha256, 'rows', p_file, p_user);
+  insert into item_jobs (tenant_id, job_id, job_type, processor, options, columns, file_id, file_name, user_id,
+                         user_role, controllers, total, pending)
+  values (p_tenant, p_job, p_job_type, p_processor, p_options, p_columns, p_file, p_file_name, p_user,
+          p_user_role, p_controllers, cardinality(v_inputs), cardinality(v_inputs));
+  insert into job_items (tenant_id, job_id, row_no, user_id, job_type, input_json, normalized_json)
+  select p_tenant, p_job, p_first_row_no + r.n - 1, p_user, p_job_type, r.input::json, nullif(r.normalized, '')::jsonb
+    from unnest(v_inputs, v_normalized) with ordinality as r (input, normalized, n);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.is_counted_word(p_word text)
  RETURNS boolean
  LANGUAGE sql
@@ -1345,6 +1367,11 @@ begin
    using gone g
    where i.tenant_id = g.tenant_id
      and i.job_id = g.job_id;
+  delete from files f
+   using gone g
+   where f.tenant_id = g.tenant_id
+     and f.file_id = g.file_id
+     and f.storage = 'rows';
   return null;
 end
 $function$;
@@ -4571,7 +4598,7 @@ alter table public.files add constraint files_sha256_check CHECK ((sha256 ~ '^[0
 
 alter table public.files add constraint files_size_bytes_check CHECK ((size_bytes >= 0));
 
-alter table public.files add constraint files_storage_check CHECK ((storage = ANY (ARRAY['local'::text, 's3'::text])));
+alter table public.files add constraint files_storage_check CHECK ((storage = ANY (ARRAY['local'::text, 's3'::text, 'rows'::text]))) NOT VALID;
 
 alter table public.files add constraint files_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
@@ -5048,6 +5075,8 @@ CREATE INDEX ingestion_jobs_ended_tenant_id_requeued_from_idx ON public.ingestio
 CREATE INDEX ingestion_jobs_ended_tenant_id_subject_id_job_id_idx ON public.ingestion_jobs_ended USING btree (tenant_id, subject_id, job_id) WHERE (pipeline = 'knowledge'::text);
 
 CREATE INDEX item_images_by_file ON public.item_images USING btree (tenant_id, file_id);
+
+CREATE INDEX item_jobs_by_user ON public.item_jobs USING btree (tenant_id, user_id, job_id);
 
 CREATE INDEX item_jobs_ingesting ON public.item_jobs USING btree (ingesting_by) WHERE (ingesting_by IS NOT NULL);
 
@@ -6421,6 +6450,8 @@ grant execute on function public.hold_generation(text,text,integer) to public;
 grant execute on function public.images_take_their_files() to public;
 
 grant execute on function public.insert_items_at_once(text,uuid,text,text,jsonb,jsonb,text,text,text,jsonb,integer,text,text) to public;
+
+grant execute on function public.insert_items_of_file(text,uuid,text,text,jsonb,jsonb,text,text,text,jsonb,integer,text,text,uuid,text,bigint,text) to public;
 
 grant execute on function public.is_counted_word(text) to public;
 

@@ -688,6 +688,14 @@ export interface ItemJob {
   jobType: 'csv' | 'image';
   processor: string;
   fileName: string | null;
+  /** The record of the file of rows; null for images, which have one each */
+  fileId: string | null;
+  /** What the file of rows was; its bytes are not kept */
+  file?: {
+    mediaType: string;
+    sizeBytes: number;
+    sha256: string;
+  };
   /** The columns of the file */
   columns: string[];
   /** Keys of the results so far; they are columns of the grid and of exports */
@@ -1371,6 +1379,14 @@ export interface ReprocessedJob {
   jobType: 'csv' | 'image';
   processor: string;
   fileName: string | null;
+  /** The record of the file of rows; null for images, which have one each */
+  fileId: string | null;
+  /** What the file of rows was; its bytes are not kept */
+  file?: {
+    mediaType: string;
+    sizeBytes: number;
+    sha256: string;
+  };
   /** The columns of the file */
   columns: string[];
   /** Keys of the results so far; they are columns of the grid and of exports */

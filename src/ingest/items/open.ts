@@ -21,8 +21,8 @@ import { ProviderLimiter } from './providers/provider-limiter.ts';
 import { providerRoutes } from './providers/routes.ts';
 import { itemRoutes } from './routes.ts';
 import { freeItemsLater, purgeItems, removeDeadIngests } from './service.ts';
-import { countOpen, listItemJobs } from './store.ts';
-import type { ItemBounds } from './types.ts';
+import { countOpen, listItemJobs, listRowsFiles } from './store.ts';
+import type { ItemBounds, ItemJob } from './types.ts';
 import { itemJobName, renderItems } from './views.ts';
 
 export interface ItemHouseOptions
@@ -107,17 +107,28 @@ export function openItemHouse(options: ItemHouseOptions) {
       const rows = await listItemJobs(tx, { tenantId, jobIds: subjectIds.filter(isId) });
       return rows.map((row) => ({ subjectId: row.jobId, name: itemJobName(row) }));
     },
-    details: async (tenantId, jobs) => {
-      const jobIds = jobs.map(({ jobId }) => jobId);
-      const rows = await db.tenant(tenantId, (tx) => listItemJobs(tx, { tenantId, jobIds }));
-      return new Map(rows.map((row) => [row.jobId, renderItems(row, pacing.describeLive(row.jobId))]));
-    },
+    details: (tenantId, jobs) =>
+      describeJobs({ db, pacing }, { tenantId, jobIds: jobs.map(({ jobId }) => jobId) }),
     close: async () => void (await Promise.all([decoder.close(), rowChecks.close()])),
     tasks: [
       { name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db, { files }) },
       { name: 'purge_items', everyMs: 60 * 60_000, run: () => purgeItems(db, { days: jobRetentionDays }) },
     ],
   } satisfies OpenHouse & { door: FileDoor<RowsTarget> };
+}
+
+async function describeJobs(
+  { db, pacing }: { db: ItemHouseOptions['db']; pacing: Pacing },
+  { tenantId, jobIds }: { tenantId: string; jobIds: string[] },
+) {
+  return db.tenant(tenantId, async (tx) => {
+    const rows = await listItemJobs(tx, { tenantId, jobIds });
+    const files = await listRowsFiles(tx, { tenantId, fileIds: rows.flatMap(({ fileId }) => fileId ?? []) });
+    const fileOf = new Map(files.map((file) => [file.fileId, file]));
+    const render = (row: ItemJob) =>
+      renderItems(row, pacing.describeLive(row.jobId), fileOf.get(row.fileId ?? ''));
+    return new Map(rows.map((row) => [row.jobId, render(row)]));
+  });
 }
 
 /** A scrape of the metrics must not fail because the database does. */

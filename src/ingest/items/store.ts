@@ -1,6 +1,6 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 import { type Sql, sql, trustedSql } from '../../lib/postgres/sql.ts';
-import type { CountDelta, Counts, ItemJob, ItemStatus, JobKey, Unreported } from './types.ts';
+import type { CountDelta, Counts, ItemJob, ItemStatus, JobKey, RowsFile, Unreported } from './types.ts';
 
 /** Rows are sent as lines of JSON: JSON text has no raw line break, so a line break can separate two rows. */
 const lines = (texts: readonly string[]): string => texts.join('\n');
@@ -29,15 +29,17 @@ export async function insertItemJob(
 /** A whole small file, with the record of its job. */
 export async function insertItemsAtOnce(
   tx: Tx,
-  job: Omit<ItemJob, 'counts' | 'resultColumns' | 'fileId'>,
+  job: Omit<ItemJob, 'counts' | 'resultColumns' | 'fileId'> & { file: RowsFile },
   { firstRowNo, inputs, normalized }: Pick<ItemBatch, 'firstRowNo' | 'inputs' | 'normalized'>,
 ): Promise<void> {
+  const { fileId, mediaType, sizeBytes, sha256 } = job.file;
   await tx.run(sql`
-    select insert_items_at_once(
+    select insert_items_of_file(
       ${job.tenantId}, ${job.jobId}, ${job.jobType}, ${job.processor}, ${JSON.stringify(job.options)},
       ${JSON.stringify(job.columns)}, ${job.fileName}, ${job.userId}, ${job.userRole},
       ${JSON.stringify(job.controllers)}, ${firstRowNo}, ${lines(inputs)},
-      ${normalized === null ? null : lines(normalized.map((text) => text ?? ''))})`);
+      ${normalized === null ? null : lines(normalized.map((text) => text ?? ''))},
+      ${fileId}, ${mediaType}, ${sizeBytes}, ${sha256})`);
   if (job.notes.length === 0 && job.mapping === null) return;
   await tx.run(sql`
     update item_jobs
@@ -168,6 +170,19 @@ export async function deleteItemJob(tx: Tx, { tenantId, jobId }: JobKey): Promis
     delete from item_jobs
      where tenant_id = ${tenantId}
        and job_id = ${jobId}`);
+}
+
+/** The records of files of rows. */
+export function listRowsFiles(
+  tx: Tx,
+  { tenantId, fileIds }: { tenantId: string; fileIds: readonly string[] },
+): Promise<RowsFile[]> {
+  return tx.rows<RowsFile>(sql`
+    select file_id as "fileId", media_type as "mediaType", size_bytes as "sizeBytes", sha256
+      from files
+     where tenant_id = ${tenantId}
+       and file_id = any(${fileIds}::uuid[])
+       and storage = 'rows'`);
 }
 
 export interface ItemLimit {

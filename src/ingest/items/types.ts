@@ -1,3 +1,4 @@
+import type { FileRecord } from '../../kernel/files/types.ts';
 import type { Role } from '../../kernel/tenancy/types.ts';
 import type { RowNote } from '../../lib/rows/notes.ts';
 import type { ParsedRow } from '../../lib/rows/types.ts';
@@ -51,6 +52,9 @@ export interface ItemJob extends JobKey {
   mapping: Record<string, string | null> | null;
 }
 
+/** What is kept of a file of rows: its bytes are not, because its rows are. */
+export type RowsFile = Pick<FileRecord, 'fileId' | 'mediaType' | 'sizeBytes' | 'sha256'>;
+
 /** What a job is created from: a file of rows, or images. Both are read as rows by the same ingest. */
 export interface JobSource {
   readonly jobType: ItemJob['jobType'];
@@ -67,6 +71,8 @@ export interface JobSource {
   close(): Promise<void>;
   /** The name of the job's file, once all of it was read. */
   describe(): string | null;
+  /** What is recorded of a file of rows, once all of it was read; images have records of their own. */
+  readonly file?: RowsFile;
 }
 
 /** An item as a worker claims it. */

@@ -5,7 +5,7 @@ import { jobReply, renderJob } from '../../kernel/jobs/views.ts';
 import type { PendingRow } from './grid/store.ts';
 import { type InputSummary, inputSummary } from './grid/summary.ts';
 import type { ControllerView } from './processing/pacing.ts';
-import { type ItemJob, itemStatuses } from './types.ts';
+import { type ItemJob, itemStatuses, type RowsFile } from './types.ts';
 
 const controllerReply = z.looseObject({ reason: z.string() });
 
@@ -23,6 +23,14 @@ const itemFields = {
   jobType: z.enum(['csv', 'image']),
   processor: z.string(),
   fileName: z.string().nullable(),
+  fileId: z
+    .uuid()
+    .nullable()
+    .describe('The record of the file of rows; null for images, which have one each'),
+  file: z
+    .object({ mediaType: z.string(), sizeBytes: z.int(), sha256: z.string() })
+    .optional()
+    .describe('What the file of rows was; its bytes are not kept'),
   columns: z.array(z.string()).describe('The columns of the file'),
   resultColumns: z
     .array(z.string())
@@ -66,10 +74,11 @@ export function itemJobName({ fileName, processor }: Pick<ItemJob, 'fileName' | 
 }
 
 /** `live`: the controllers of this process, whose state is newer than what was saved. */
-export function renderItems(items: ItemJob, live: ControllerView | null = null) {
-  const { jobType, processor, fileName, columns, resultColumns, counts } = items;
+export function renderItems(items: ItemJob, live: ControllerView | null = null, file?: RowsFile) {
+  const { jobType, processor, fileName, fileId, columns, resultColumns, counts } = items;
   return {
-    ...{ jobType, processor, fileName, columns, resultColumns },
+    ...{ jobType, processor, fileName, fileId, columns, resultColumns },
+    ...(file && { file: { mediaType: file.mediaType, sizeBytes: file.sizeBytes, sha256: file.sha256 } }),
     totalItems: counts.total,
     processedItems: counts.done + counts.error + counts.notFound + counts.skipped,
     failedItems: counts.error + counts.notFound,

@@ -15,6 +15,14 @@ export function recordFile(tx: Tx, { files, stored, ...file }: NewFile): Promise
   return insertFile(tx, { ...file, ...stored, fileId: newId(), storage: files.backend });
 }
 
+/** Inserts the row of a file whose rows were taken and whose bytes are not kept. */
+export async function recordRows(
+  tx: Tx,
+  file: Omit<FileRecord, 'storage' | 'storageKey' | 'createdAt'>,
+): Promise<void> {
+  await insertFile(tx, { ...file, storage: 'rows', storageKey: file.fileId });
+}
+
 export async function getFile(tx: Tx, key: FileKey): Promise<FileRecord> {
   const file = await findFile(tx, key);
   if (!file) throw fileErrors.raise.file_not_found(`There is no file ${key.fileId}`);

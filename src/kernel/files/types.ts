@@ -44,7 +44,8 @@ export interface FileRecord extends FileKey {
   mediaType: string;
   sizeBytes: number;
   sha256: string;
-  storage: FilesBackend;
+  /** `rows`: a file whose rows were taken and whose bytes were not kept. */
+  storage: FilesBackend | 'rows';
   storageKey: string;
   createdBy: string;
   createdAt: Date;

@@ -32,7 +32,7 @@ export async function countRows(tx: Tx, table: string, tenantId: string): Promis
 
 export async function listStorageKeys(tx: Tx, tenantId: string): Promise<string[]> {
   const rows = await tx.rows<{ key: string }>(
-    sql`select storage_key as key from files where tenant_id = ${tenantId}`,
+    sql`select storage_key as key from files where tenant_id = ${tenantId} and storage <> 'rows'`,
   );
   return rows.map((row) => row.key);
 }

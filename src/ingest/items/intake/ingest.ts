@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { recordRows } from '../../../kernel/files/service.ts';
 import type { Files } from '../../../kernel/files/types.ts';
 import type { Workbooks } from '../../../kernel/files/workbooks.ts';
 import type { JobsDeps } from '../../../kernel/jobs/dispatch/service.ts';
@@ -134,11 +135,14 @@ async function ingestAtOnce<Result>(
   const { jobType } = opened.source;
   const writer = new BatchWriter(deps, { key: { ...key, userId }, ...opened });
   const batch = await writer.prepare(rows);
-  const told = await describeJob(deps, request, { opened, writer });
+  const { file, ...told } = await describeJob(deps, request, { opened, writer });
+  if (!file) throw new Error('Only a file of rows is written at once, and it is measured');
   const insert = async (tx: Tx): Promise<Job> => {
-    const job = await tx.find<Job>(dispatchStatement(tenantId, { ...newJob(key, request), jobId }));
+    const job = await tx.find<Job>(
+      dispatchStatement(tenantId, { ...newJob(key, request, opened.source), jobId }),
+    );
     if (!job) throw new Error(`Job ${jobId} could not be inserted: its id is taken`);
-    await insertItemsAtOnce(tx, { ...key, ...told, jobType, userId, userRole }, batch);
+    await insertItemsAtOnce(tx, { ...key, ...told, file, jobType, userId, userRole }, batch);
     return job;
   };
   return finish({
@@ -177,7 +181,7 @@ async function ingestInBatches<Result>(
       fields: request.fields(),
       notes: told.notes,
       reveal: async (beforeCommit) => {
-        const job = await reveal(deps, { key, told, writer }, beforeCommit);
+        const job = await reveal(deps, { key, told, writer, createdBy: request.userId }, beforeCommit);
         isRevealed = true;
         return job;
       },
@@ -207,8 +211,12 @@ async function takeBackLater({ db, files, logger }: IngestDeps, key: JobKey): Pr
 }
 
 /** An items job in the kernel's words. */
-function newJob({ jobId }: JobKey, { userId, ipAddress }: Pick<NewItemJob, 'userId' | 'ipAddress'>) {
-  const owner = { createdBy: userId, userId, ipAddress };
+function newJob(
+  { jobId }: JobKey,
+  { userId, ipAddress }: Pick<NewItemJob, 'userId' | 'ipAddress'>,
+  { file }: JobSource,
+) {
+  const owner = { createdBy: userId, userId, ipAddress, fileId: file?.fileId ?? null };
   return { pipeline: pipelineName, subjectId: jobId, maxRetries: 0, shared: true, ...owner };
 }
 
@@ -220,14 +228,14 @@ async function openHidden(
   const { tenantId, jobId } = key;
   const { userId, role, file } = request;
   await deps.db.tenant(tenantId, async (tx) => {
-    await insertHiddenJob(tx, tenantId, { ...newJob(key, request), jobId });
+    await insertHiddenJob(tx, tenantId, { ...newJob(key, request, opened.source), jobId });
     await insertItemJob(tx, {
       ...key,
       jobType: opened.source.jobType,
       processor: opened.processor.name,
       options: {},
       columns: [],
-      fileId: null,
+      fileId: opened.source.file?.fileId ?? null,
       fileName: file.fileName,
       userId,
       userRole: role,
@@ -259,7 +267,7 @@ async function writeAll(
   return writer;
 }
 
-type Told = Parameters<typeof endIngest>[2];
+type Told = Parameters<typeof endIngest>[2] & Pick<JobSource, 'file'>;
 
 /** Once the whole request was read. */
 async function describeJob(
@@ -271,19 +279,25 @@ async function describeJob(
   const { processor, options } = await chooseAtLast(deps, wishOf(request), { ...opened, jobType });
   const fileName = opened.source.describe();
   const controllers = { ingest: writer.describe() };
-  const { columns: named, notes = [], mapping = null } = opened.source;
+  const { columns: named, notes = [], mapping = null, file } = opened.source;
   const columns = [...new Set([...writer.columns, ...(named ?? [])])];
-  return { columns, fileName, processor: processor.name, options, controllers, notes, mapping };
+  return {
+    ...{ columns, fileName, processor: processor.name, options, controllers, notes, mapping },
+    ...(file && { file }),
+  };
 }
 
 async function reveal(
   deps: IngestDeps,
-  { key, told, writer }: { key: JobKey; told: Told; writer: BatchWriter },
+  { key, told, writer, createdBy }: { key: JobKey; told: Told; writer: BatchWriter; createdBy: string },
   beforeCommit: BeforeCommit<Job> | undefined,
 ): Promise<Job> {
   if (writer.rows >= rowsWorthStatistics) await deps.db.tenant(key.tenantId, analyzeItems);
   const revealed = await deps.db.tenant(key.tenantId, async (tx) => {
     await endIngest(tx, key, told);
+    if (told.file) {
+      await recordRows(tx, { tenantId: key.tenantId, ...told.file, name: told.fileName ?? '', createdBy });
+    }
     const job = await revealJob(tx, key);
     // Upkeep removed it as abandoned: this process must have looked dead for minutes.
     if (!job) throw new Error(`The ingest of job ${key.jobId} was removed in the meantime`);

@@ -6,9 +6,10 @@ import type { OpenWorkbook } from '../../../lib/rows/xlsx/workbook-readers.ts';
 import { itemErrors } from '../errors.ts';
 import { isImageFile, lookAt, openArchivedImages, openImages } from '../images/open-images.ts';
 import type { ArrivingFile } from '../images/types.ts';
-import type { JobSource } from '../types.ts';
+import type { JobSource, RowsFile } from '../types.ts';
 import { ColumnMapping } from './column-mapping.ts';
 import type { ItemSource } from './form.ts';
+import { MeasuredFile } from './measured-file.ts';
 import type { Reading } from './reading.ts';
 
 /** Looks at the first bytes to see what it is; names and declared types only break ties. */
@@ -46,7 +47,8 @@ async function openAsRows(
 ): Promise<OpenedInput> {
   const { file, more, fields } = source;
   const { reading } = fields();
-  const input = await openInput(alone(first, more), {
+  const measured = new MeasuredFile(file.mediaType);
+  const input = await openInput(measured.through(alone(first, more)), {
     fileName: file.fileName ?? undefined,
     declaredType: file.mediaType ?? undefined,
     sheet: () => fields().sheet,
@@ -58,7 +60,7 @@ async function openAsRows(
   });
   if (input.kind === 'zip') return input;
   const { fileName } = file;
-  const rows = new RowSource(input.reader, { fileName, reading, atEnd: () => fields().reading });
+  const rows = new RowSource(input.reader, { fileName, reading, measured, atEnd: () => fields().reading });
   return { kind: 'rows', rows };
 }
 
@@ -74,14 +76,21 @@ async function* alone(
   );
 }
 
+interface SourceFile {
+  fileName: string | null;
+  reading: Reading;
+  measured: MeasuredFile;
+  atEnd: () => Reading;
+}
+
 /** A file of rows, with its columns mapped. */
 export class RowSource implements JobSource {
   readonly jobType = 'csv';
   readonly #reader: RowReader;
-  readonly #file: { fileName: string | null; reading: Reading; atEnd: () => Reading };
+  readonly #file: SourceFile;
   readonly #mapping: ColumnMapping | null;
 
-  constructor(reader: RowReader, file: { fileName: string | null; reading: Reading; atEnd: () => Reading }) {
+  constructor(reader: RowReader, file: SourceFile) {
     this.#reader = reader;
     this.#file = file;
     this.#mapping = file.reading.mapping && new ColumnMapping(file.reading.mapping);
@@ -96,6 +105,10 @@ export class RowSource implements JobSource {
 
   get notes(): RowReader['notes'] {
     return this.#reader.notes;
+  }
+
+  get file(): RowsFile {
+    return this.#file.measured.measures();
   }
 
   /** The columns of the file, before they are mapped. */

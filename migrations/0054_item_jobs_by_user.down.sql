@@ -1,0 +1,1 @@
+drop index item_jobs_by_user;
