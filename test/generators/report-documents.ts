@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { CodePage } from '../../src/ingest/uploads/reports/reading/code-pages.ts';
 import { openReport } from '../../src/ingest/uploads/reports/reading/open-report.ts';
 import type {
   Encoding,
@@ -73,8 +74,11 @@ export function recordsOf({ layout, rows }: ReadReport): Record<string, string>[
 const latin = 'éèàçñößÄÖÜ€’“”–';
 const japanese = 'キャンペーン広告セット名表示回数消化金額円、。ソ十表ー';
 
+/** Without those that only the names of columns tell apart. */
+type Provable = Exclude<Encoding, CodePage>;
+
 /** What the encodings are proved with, and a title that leaves no doubt which of them it is. */
-const alphabets: Record<Encoding, { letters: string; title: string; bom: boolean }> = {
+const alphabets: Record<Provable, { letters: string; title: string; bom: boolean }> = {
   'utf-8': { letters: `${latin}${japanese}😀𠮷`, title: 'Ünïcode レポート', bom: false },
   'utf-16le': { letters: `${latin}${japanese}😀𠮷`, title: 'Ünïcode レポート', bom: true },
   'utf-16be': { letters: `${latin}${japanese}😀𠮷`, title: 'Ünïcode レポート', bom: true },
@@ -92,7 +96,7 @@ export interface ReportDocument {
 }
 
 export const reportDocument: fc.Arbitrary<ReportDocument> = fc
-  .constantFrom(...(Object.keys(alphabets) as Encoding[]))
+  .constantFrom(...(Object.keys(alphabets) as Provable[]))
   .chain((encoding) => {
     const letters = [...alphabets[encoding].letters, ...'ab1 \t,;|"\n\r'];
     const cell = fc.array(fc.constantFrom(...letters), { maxLength: 8 }).map((parts) => parts.join(''));
@@ -131,7 +135,7 @@ export function encodeAs(text: string, encoding: Encoding): Buffer {
   if (encoding === 'utf-8') return Buffer.from(text);
   if (encoding === 'utf-16le') return Buffer.from(text, 'utf16le');
   if (encoding === 'utf-16be') return Buffer.from(text, 'utf16le').swap16();
-  const table = encoding === 'shift_jis' ? shiftJisTable() : windows1252Table();
+  const table = encoding === 'windows-1252' ? windows1252Table() : tableOf(encoding);
   return Buffer.concat(
     [...text].map((character) => {
       const bytes = character < '\u0080' ? Buffer.from(character) : table.get(character);
@@ -141,21 +145,23 @@ export function encodeAs(text: string, encoding: Encoding): Buffer {
   );
 }
 
-let shiftJis: Map<string, Buffer> | null = null;
+const tables = new Map<string, Map<string, Buffer>>();
 
 /** The encoder that Node lacks, made by asking its decoder about every byte and every pair. */
-function shiftJisTable(): Map<string, Buffer> {
-  if (shiftJis !== null) return shiftJis;
-  shiftJis = new Map<string, Buffer>();
-  const decoder = new TextDecoder('shift_jis');
+function tableOf(encoding: Encoding): Map<string, Buffer> {
+  const known = tables.get(encoding);
+  if (known !== undefined) return known;
+  const table = new Map<string, Buffer>();
+  const decoder = new TextDecoder(encoding);
   for (let first = 0x80; first < 0x100; first += 1) {
     for (let second = 0x3f; second < 0x100; second += 1) {
       const bytes = Buffer.from(second === 0x3f ? [first] : [first, second]);
       const text = decoder.decode(bytes);
-      if (text.length === 1 && text !== '\ufffd' && !shiftJis.has(text)) shiftJis.set(text, bytes);
+      if (text.length === 1 && text !== '\ufffd' && !table.has(text)) table.set(text, bytes);
     }
   }
-  return shiftJis;
+  tables.set(encoding, table);
+  return table;
 }
 
 /** Written down, because the decoder of some Node releases knows Windows-1252 only as Latin-1. */

@@ -163,13 +163,13 @@ test('the header is the line with the most known names, below any titles', () =>
     ['Campaign', 'Day', 'Cost'],
     ['A', 'B', '1'],
   ];
-  expect(profileOf('google').findHeader(lines)).toEqual({ at: 2 });
+  expect(profileOf('google').findHeader(lines)).toEqual({ at: 2, known: 3 });
 });
 
 test('a header that only a mapping knows is found with the mapping', () => {
   const lines = [['Foo', 'Bar', 'Baz']];
   const mapping = { Foo: 'metric_date', Bar: 'campaign_name', Baz: 'spend' } as const;
-  expect(profileOf('google').findHeader(lines, { mapping })).toEqual({ at: 0 });
+  expect(profileOf('google').findHeader(lines, { mapping })).toEqual({ at: 0, known: 3 });
 });
 
 test.each([[[['No data available.']]], [[['Campaign name', 'Day', 'Reach'], ['No data available.']]]])(

@@ -1,5 +1,6 @@
 import type { ReportConventions } from './conventions.ts';
 import type { ColumnKinds } from './dimensions/column-kinds.ts';
+import type { CodePage } from './reading/code-pages.ts';
 
 /** The advertising platforms whose profiles come with Sluice. */
 export const platforms = ['meta', 'google', 'tiktok', 'microsoft', 'linkedin', 'pinterest'] as const;
@@ -97,11 +98,13 @@ export interface ResumePoint {
   layout: ReportLayout;
 }
 
+export type ReportEncoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'shift_jis' | 'windows-1252' | CodePage;
+
 /** What is known about the file from its beginning. Plain JSON, so that it can be saved in a checkpoint. */
 export type ReportLayout =
   | {
       format: 'delimited';
-      encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'shift_jis' | 'windows-1252';
+      encoding: ReportEncoding;
       delimiter: string;
       /** As written, in file order; may contain repeated and empty names. */
       headers: string[];
@@ -110,7 +113,7 @@ export type ReportLayout =
     }
   | {
       format: 'json';
-      encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'shift_jis' | 'windows-1252';
+      encoding: ReportEncoding;
       shape: 'array' | 'ndjson' | 'meta' | 'google' | 'tiktok';
       /** The paths seen so far; grows while reading. */
       headers: string[];

@@ -17,7 +17,7 @@ export interface HeaderSearch {
 type SampleRows = readonly (readonly string[])[];
 
 /** The line with the most known names is the header; titles and rows have hardly any. */
-export function findHeader(search: HeaderSearch): { at: number } | { fails: SluiceError } {
+export function findHeader(search: HeaderSearch): { at: number; known: number } | { fails: SluiceError } {
   const { definition, aliases, lines, mapping } = search;
   const scores = lines.map((cells) => countKnown(cells, { aliases, mapping }));
   const best = Math.max(0, ...scores);
@@ -30,7 +30,7 @@ export function findHeader(search: HeaderSearch): { at: number } | { fails: Slui
   const header = lines[at] ?? widest(lines);
   const columns = mapHeaders({ platform: definition.platform, aliases, headers: header, mapping });
   const fails = findMissing(columns, { definition, aliases, rows: lines.slice(lines.indexOf(header) + 1) });
-  return fails === null ? { at } : { fails };
+  return fails === null ? { at, known: best } : { fails };
 }
 
 /** Returns the error of a report that lacks required columns, or null. */

@@ -2,7 +2,13 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { decodeBrokenUtf8, utf8Length, wholeUtf8Bytes } from '../../../../lib/formats/utf8.ts';
 import { decodeWindows1252 } from '../../../../lib/formats/windows-1252.ts';
 import { wellFormed } from '../../../../lib/well-formed.ts';
-import { decodeShiftJis, shiftJisLength } from './shift-jis.ts';
+import {
+  type DoubleByte,
+  decodeDoubleByte,
+  decodeSingleByte,
+  isDoubleByte,
+  pairLength,
+} from './code-pages.ts';
 import type { Encoding } from './types.ts';
 
 export interface Decoded {
@@ -22,8 +28,11 @@ export function decode(
 ): Decoded {
   if (encoding === 'utf-16le' || encoding === 'utf-16be') return decodeUtf16(bytes, { encoding, isLast });
   if (isAscii(bytes)) return byteForByte(bytes.toString('latin1'));
+  if (encoding === 'utf-8') return utf8(bytes, isLast);
   if (encoding === 'windows-1252') return byteForByte(decodeWindows1252(bytes));
-  return encoding === 'shift_jis' ? shiftJis(bytes) : utf8(bytes, isLast);
+  return isDoubleByte(encoding)
+    ? doubleByte(bytes, encoding)
+    : byteForByte(decodeSingleByte(bytes, encoding));
 }
 
 function byteForByte(text: string): Decoded {
@@ -44,10 +53,10 @@ function utf8(bytes: Buffer, isLast: boolean): Decoded {
   };
 }
 
-function shiftJis(bytes: Buffer): Decoded {
-  const bytesAt = (at: number) => shiftJisLength(bytes, at);
+function doubleByte(bytes: Buffer, encoding: DoubleByte): Decoded {
+  const bytesAt = (at: number) => pairLength(bytes, at, encoding);
   return {
-    text: decodeShiftJis(bytes),
+    text: decodeDoubleByte(bytes, encoding),
     measure: (from, to, fromByte) => walk({ units: to - from, fromByte, bytesAt }),
   };
 }

@@ -1,13 +1,15 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { ByteSource } from '../../../../lib/formats/byte-source.ts';
 import { utf8Length, wholeUtf8Bytes } from '../../../../lib/formats/utf8.ts';
-import { isShiftJisLead, isShiftJisTrail } from './shift-jis.ts';
+import { isShiftJisLead, isShiftJisTrail } from './code-pages.ts';
 import { encodingOfStart, sniffBytes } from './sniff.ts';
 import type { Encoding, OpenBytes, ReadingLimits } from './types.ts';
 
 export interface FoundEncoding {
   encoding: Encoding;
   bomBytes: number;
+  /** The bytes prove only that it is not Unicode; the header says more. */
+  isGuess?: boolean;
 }
 
 /** How much text is examined after the first piece that is not UTF-8. */
@@ -25,7 +27,8 @@ export async function detectEncoding(open: OpenBytes, limits: ReadingLimits): Pr
   try {
     const known = encodingOfStart(await source.peek(sniffBytes));
     if (known !== null) return known;
-    return { encoding: await lookThrough(source, limits), bomBytes: 0 };
+    const encoding = await lookThrough(source, limits);
+    return { encoding, bomBytes: 0, isGuess: encoding !== 'utf-8' };
   } finally {
     await source.close();
   }

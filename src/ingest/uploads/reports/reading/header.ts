@@ -13,6 +13,8 @@ export interface FoundHeader {
   /** The position in the text where the first row after the header begins. */
   end: number;
   nextLine: number;
+  /** How many of its columns the platform knows. */
+  known: number;
 }
 
 interface Candidates {
@@ -59,7 +61,7 @@ export function findHeaderRow(
       headers: headers.map(copyOf),
       titleLines,
     };
-    return { layout, end: end.at, nextLine: end.line };
+    return { layout, end: end.at, nextLine: end.line, known: found.known ?? 0 };
   }
   throw failure ?? headTooLarge(line, limits);
 }

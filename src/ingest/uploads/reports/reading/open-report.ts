@@ -1,6 +1,8 @@
+import { isSluiceError } from '../../../../lib/errors.ts';
 import { ByteSource } from '../../../../lib/formats/byte-source.ts';
 import { reportErrors } from '../errors.ts';
 import type { RawRow, ReportLayout, ResumePoint, RowBatch } from '../types.ts';
+import { codePages } from './code-pages.ts';
 import { breaksIn, DelimitedScanner } from './delimited-scanner.ts';
 import { detectEncoding, type FoundEncoding } from './encoding.ts';
 import { findHeaderRow } from './header.ts';
@@ -118,11 +120,44 @@ async function begin(
       const layout: ReportLayout = { format: 'json', encoding, shape, headers: [] };
       return { byteOffset: fromByte, nextRowIndex: 0, nextLine: 1, layout, resumed: null };
     }
-    const { layout, end, nextLine } = findHeaderRow(head, { line, encoding, limits, findHeader });
-    return { byteOffset: head.byteAt(end), nextRowIndex: 0, nextLine, layout, resumed: null };
   } finally {
     await head.close();
   }
+  const header = await findHeaderIn(open, { found, fromByte, line, limits, findHeader });
+  return { ...header, nextRowIndex: 0, resumed: null };
+}
+
+interface HeaderTask {
+  found: FoundEncoding;
+  fromByte: number;
+  line: number;
+  limits: ReadingLimits;
+  findHeader: HeaderFinder;
+}
+
+/** Of the encodings that the bytes allow, the one in which the platform knows the most columns; the first of equals. */
+async function findHeaderIn(
+  open: OpenBytes,
+  { found, fromByte, line, limits, findHeader }: HeaderTask,
+): Promise<Pick<Start, 'byteOffset' | 'nextLine' | 'layout'>> {
+  let best: (Pick<Start, 'byteOffset' | 'nextLine' | 'layout'> & { known: number }) | null = null;
+  let failure: unknown = null;
+  for (const encoding of found.isGuess ? [found.encoding, ...codePages] : [found.encoding]) {
+    const head = new TextWindow(open, { encoding, fromByte, pieceBytes: limits.headBytes });
+    try {
+      await head.advance(0);
+      const { end, ...header } = findHeaderRow(head, { line, encoding, limits, findHeader });
+      if (best === null || header.known > best.known) best = { ...header, byteOffset: head.byteAt(end) };
+    } catch (error) {
+      if (!isSluiceError(error)) throw error;
+      failure ??= error;
+    } finally {
+      await head.close();
+    }
+  }
+  if (best === null) throw failure;
+  const { byteOffset, nextLine, layout } = best;
+  return { byteOffset, nextLine, layout };
 }
 
 async function goOn(open: OpenBytes, resume: ResumePoint): Promise<Start> {

@@ -10,10 +10,10 @@ export type JsonShape = JsonLayout['shape'];
 /** Opens the file at a byte. Called for each pass over the file; each source is closed after use. */
 export type OpenBytes = (fromByte: number) => AsyncIterable<Uint8Array>;
 
-/** Decides which of the first lines is the header. */
+/** Decides which of the first lines is the header. `known`: how many of its columns the platform knows. */
 export type HeaderFinder = (
   candidates: readonly (readonly string[])[],
-) => { at: number } | { fails: SluiceError };
+) => { at: number; known?: number } | { fails: SluiceError };
 
 export interface ReportReader {
   /** For JSON, the headers grow while batches are read. */

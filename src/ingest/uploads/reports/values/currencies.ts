@@ -11,15 +11,19 @@ export function withoutCurrency(amount: string): string {
   // `-$5` and `$-5` are the same.
   const [, outer = '', rest = ''] = /^([+-]?)(.*)$/su.exec(amount) ?? [];
   const [, before = '', figure = rest, after = ''] = signed.exec(rest) ?? [];
-  return isCurrencyMark(before) && isCurrencyMark(after) ? outer + figure : amount;
+  if (!isCurrencyMark(before) || !isCurrencyMark(after)) return amount;
+  // The point of `Rs.500` belongs to the sign.
+  const isPointOfSign = figure.startsWith('.') && /\p{L}$/u.test(before);
+  return outer + (isPointOfSign ? figure.slice(1).trimStart() : figure);
 }
 
 function isCurrencyMark(text: string): boolean {
   const mark = text.trim();
-  return mark === '' || codes.has(mark.toUpperCase()) || symbols.has(mark) || anySign.test(mark);
+  const isSign = codes.has(mark.toUpperCase()) || symbols.has(mark) || anySign.test(mark);
+  return mark === '' || isSign || signsOfSeveral.has(mark.toLowerCase());
 }
 
-const signed = /^([^\d.,+-]*)([+-]?[\d.,' ]*\d[\d.,' ]*?)\s*([^\d.,]*)$/u;
+const signed = /^([^\d.,+-]*)([+-]?[\d.,' ]*\d[\d.,' ]*?)\s*([^\d,]*)$/u;
 const anySign = /^(?:[A-Z]{1,3})?\p{Sc}$/u;
 
 // A Map, because a cell may contain the name of a property that every object has.
@@ -30,6 +34,13 @@ const symbols = new Map(
   )
     .split(', ')
     .map((pair): [string, string] => [pair.slice(0, -4), pair.slice(-3)]),
+);
+
+/** Written beside amounts, but no proof of one currency. Never `k` or `M`, which multiply. */
+const signsOfSeveral = new Set(
+  'rp rp. kr kr. rs rs. r rm s/ s/. lei лв лв. руб руб. р. грн грн. đ ден fr. sfr. u$s mex$ ر.س د.إ ج.م ر.ق د.ك'.split(
+    ' ',
+  ),
 );
 
 const codes = new Set(

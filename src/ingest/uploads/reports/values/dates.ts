@@ -1,5 +1,6 @@
 import { foldLetters } from '../header-names.ts';
 import { copyOf } from '../shown-text.ts';
+import { withLatinDigits } from './digits.ts';
 
 /** The order of day and month in `03/04/2026`. */
 export type DateOrder = 'dmy' | 'mdy';
@@ -20,7 +21,7 @@ export function readDate(text: string, order: DateOrder | null): string | DateFa
   if (isIsoDay(text))
     return realDay(slice(text, 0, 4), slice(text, 5, 7), slice(text, 8, 10)) ?? faults.invalid;
   if (text.length > maxDateLength) return faults.invalid;
-  const tidied = text.normalize('NFKC').trim();
+  const tidied = withLatinDigits(text.normalize('NFKC')).trim();
   const clock = timeOfDay.exec(tidied);
   const day = clock === null ? tidied : tidied.slice(0, clock.index);
   return readNumericDate(day, order) ?? readNamedDate(day) ?? faults.invalid;
@@ -29,8 +30,16 @@ export function readDate(text: string, order: DateOrder | null): string | DateFa
 /** The hour in a cell with a day and an hour, such as `2026-03-27 13:00:00`; null at midnight and without one. */
 export function clockOf(text: string): string | null {
   if (text.length <= 10 || text.length > maxDateLength || !text.includes(':')) return null;
-  const clock = timeOfDay.exec(text.normalize('NFKC').trim())?.[1] ?? '';
+  const [, written = '', half = ''] = timeOfDay.exec(text.normalize('NFKC').trim()) ?? [];
+  const clock = half === '' ? written : inTwentyFour(written, half);
   return /[1-9]/.test(clock) ? clock : null;
+}
+
+/** `1:00:00` in the afternoon as `13:00:00`, and `12:00:00` in the morning as midnight. */
+function inTwentyFour(clock: string, half: string): string {
+  const [hour = '', ...rest] = clock.split(':');
+  const hours = (Number(hour) % 12) + (/^p/i.test(half) ? 12 : 0);
+  return [String(hours).padStart(2, '0'), ...rest].join(':');
 }
 
 /** A cache in front of `readDate`: a report names few days many times. */
@@ -92,7 +101,8 @@ const maxDateLength = 64;
 // Searching a title of the maximum cell length for words would take minutes.
 const maxEvidenceLength = 1_000;
 const numericDates = /(?<!\d)(\d{1,2})[/-](\d{1,2})[/-]\d{4}(?!\d)/g;
-const timeOfDay = /[T ](\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?$/;
+const timeOfDay =
+  /[T ](\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(?: ?([AP]\.?M\.?))?(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?$/i;
 
 const slice = (text: string, from: number, to: number) => Number(text.slice(from, to));
 
@@ -118,8 +128,13 @@ function readNumericDate(text: string, order: DateOrder | null): string | DateFa
   return mark === '.' ? inOrder(parts, 'dmy') : readYearLast(parts, order);
 }
 
-const yearFirst =
-  /^(?:(\d{4})[-/.] ?(\d{1,2})[-/.] ?(\d{1,2})\.?|(\d{4})(\d{2})(\d{2})|(\d{4}) ?年 ?(\d{1,2}) ?月 ?(\d{1,2}) ?日)$/;
+const yearFirst = new RegExp(
+  [
+    String.raw`^(?:(\d{4})[-/.] ?(\d{1,2})[-/.] ?(\d{1,2})\.?`,
+    String.raw`|(\d{4})(\d{2})(\d{2})`,
+    String.raw`|(\d{4}) ?[年년] ?(\d{1,2}) ?[月월] ?(\d{1,2}) ?[日일])$`,
+  ].join(''),
+);
 const yearLast = /^(\d{1,2})([-/.]) ?(\d{1,2})\2 ?(\d{4})$/;
 
 interface YearLast {
@@ -141,7 +156,10 @@ function inOrder({ first, second, year }: YearLast, order: DateOrder): string | 
 
 /** `Mar 27, 2026`, `27 de marzo de 2026`, `27. März 2026`, `Fri, 27 Mar 2026`. */
 function readNamedDate(text: string): string | null {
-  const words = foldLetters(text).split(/[^\p{L}\p{N}]+/u);
+  const folded = foldLetters(text);
+  const [, ofMonth, numbered, ofYear] = vietnamese.exec(folded) ?? [];
+  if (ofMonth !== undefined) return realDay(Number(ofYear), Number(numbered), Number(ofMonth));
+  const words = folded.split(/[^\p{L}\p{N}]+/u);
   let day: number | null = null;
   let month: number | null = null;
   let year: number | null = null;
@@ -155,6 +173,9 @@ function readNamedDate(text: string): string | null {
   }
   return day === null || month === null || year === null ? null : realDay(year, month, day);
 }
+
+/** `27 tháng 3, 2026`, folded. */
+const vietnamese = /^(?:ngay )?(\d{1,2}),? (?:thang|thg) (\d{1,2}),? (?:nam )?(\d{4})$/;
 
 /** The month, 1 to 12, that a word names in one of the known languages, or null. */
 function monthOf(word: string): number | null {
@@ -182,6 +203,13 @@ const calendars = [
   'sty lut mar kwi maj cze lip sie wrz paź lis gru',
   'ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık',
   'oca şub mar nis may haz tem ağu eyl eki kas ara',
+  'января февраля марта апреля мая июня июля августа сентября октября ноября декабря',
+  'январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь',
+  'янв февр мар апр май июн июл авг сент окт нояб дек',
+  'янв фев мар апр мая июн июл авг сен окт ноя дек',
+  'januari februari maret april mei juni juli agustus september oktober november desember',
+  'jan feb mar apr mei jun jul agu sep okt nov des',
+  'يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر',
 ];
 
 const months = new Map(
@@ -191,9 +219,10 @@ const months = new Map(
 );
 
 const fillers = new Set(
-  'de del of the den am le mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday'.split(
-    ' ',
-  ),
+  [
+    'de del of the den am le г года mon tue wed thu fri sat sun',
+    'monday tuesday wednesday thursday friday saturday sunday',
+  ].flatMap((line) => line.split(' ')),
 );
 
 function realDay(year: number, month: number, day: number): string | null {

@@ -1,4 +1,5 @@
 import { withoutCurrency } from './currencies.ts';
+import { withLatinDigits } from './digits.ts';
 
 export type DecimalMark = '.' | ',';
 
@@ -228,14 +229,27 @@ function readWritten(text: string, style: NumberStyle, isCount = false): string 
   return inRange(shortest({ isNegative, whole, fraction }));
 }
 
-/** Replaces full-width and no-break forms by plain ones, and removes a currency sign. */
+/** Replaces other forms of digits, marks and signs by plain ones, and removes a currency sign. */
 function tidy(text: string): string {
-  const plain = text.normalize('NFKC').replace('\u2212', '-').replaceAll('\u2019', "'").trim();
+  const latin = withLatinDigits(text.normalize('NFKC'));
+  const plain = signInFront(latin.replace('\u2212', '-').replaceAll('\u2019', "'").trim());
   const first = plain.charCodeAt(plain.startsWith('-') ? 1 : 0);
   const last = plain.charCodeAt(plain.length - 1);
   const isBare = first >= zero && first <= nine && last >= zero && last <= nine;
   return isBare ? plain : withoutCurrency(plain);
 }
+
+/** Bookkeepers write `(1,234.50)`, and some programs `1,234.50-`. */
+function signInFront(text: string): string {
+  const last = text.charCodeAt(text.length - 1);
+  if (last >= zero && last <= nine) return text;
+  const [, before, inner, after] = inParentheses.exec(text) ?? [];
+  if (inner !== undefined) return `-${before}${inner}${after}`;
+  return text.replace(trailingSign, '-$1$2');
+}
+
+const inParentheses = /^(\D*)\(([^()+-]*\d[^()+-]*)\)(\D*)$/su;
+const trailingSign = /^([^+-]*\d)\s*-([^\d+-]*)$/su;
 
 interface NumberParts {
   isNegative: boolean;
