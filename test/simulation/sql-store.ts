@@ -19,7 +19,7 @@ import {
   type RenewedLease,
   releaseMany,
   renewStatement,
-  saveState,
+  saveStatement,
   settleMany,
   struckStatement,
 } from '../../src/kernel/jobs/lease/lease-store.ts';
@@ -175,7 +175,7 @@ export class SqlStore implements JobStore {
     return this.#deps.db.tenant(lease.tenantId, async (tx) => {
       if (!(await lockIfHeld(tx, real))) return false;
       await writeEffect(tx, real, step);
-      await saveState(tx, real, { state: stateOf(step), leaseMs });
+      await tx.run(saveStatement(real, { state: stateOf(step), leaseMs }));
       return true;
     });
   }

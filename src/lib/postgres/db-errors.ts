@@ -66,6 +66,21 @@ function isConnectionState(code: string): boolean {
   return /^(08|57P|53)/.test(code) || code === '25P03' || code === '25P04';
 }
 
+/**
+ * Whether the server refused a statement and kept its session. Anything else (a connection that is gone, a server that
+ * shuts down) says nothing about a commit that was on its way.
+ */
+export function saysNothingWasKept(error: unknown): boolean {
+  if (isSluiceError(error)) return error.code === 'transaction_aborted';
+  const code = (error as { code?: unknown }).code;
+  return (
+    typeof code === 'string' &&
+    /^[0-9A-Z]{5}$/.test(code) &&
+    !isConnectionState(code) &&
+    !/^(58|XX)/.test(code)
+  );
+}
+
 /** A migration added a column while a function that returns whole rows waited for the table: the next call is fine. */
 function isSchemaChange({ message }: Error): boolean {
   return schemaChanges.some((text) => message.startsWith(text));

@@ -1,11 +1,12 @@
 import pg from 'pg';
 import { isSluiceError } from '../errors.ts';
-import { databaseErrors, isReadOnlyServer, toDatabaseError } from './db-errors.ts';
+import { isReadOnlyServer, toDatabaseError } from './db-errors.ts';
 import { ConnectionPool, type ConnectionWait } from './pool/connection-pool.ts';
 import { queryBatch } from './query-batch.ts';
 import { kernelUrlFor } from './roles.ts';
 import { type Sql, sql, trustedSql } from './sql.ts';
 import { TenantSigner } from './tenant-signer.ts';
+import { commit, type OpenTransaction, rollBack, settingStatement, transactionOn } from './transaction.ts';
 import { watchConnection } from './watch-connection.ts';
 
 /**
@@ -48,6 +49,8 @@ export interface Tx {
   find<Row extends object>(statement: Sql): Promise<Row | null>;
   /** How many rows the statement touched. */
   run(statement: Sql): Promise<number>;
+  /** The last statement and the commit in one message: nothing may follow in this transaction. */
+  commitWith<Row extends object>(statement: Sql): Promise<Row[]>;
   /** Runs once the transaction has committed; its failure is reported to the pool's `onError`, not to the caller. */
   afterCommit(action: () => void): void;
   /**
@@ -164,14 +167,14 @@ export class Database {
     ];
     const { pool, client, wait } = await this.#connect(context);
     const connectedAt = performance.now();
-    const afterCommit: (() => void)[] = [];
+    const open: OpenTransaction = { role: context.role, afterCommit: [], wait, hasCommitted: false };
     const unwatch = watchConnection(client, context, this.#silenceMs);
     try {
       const firstRows = await queryBatch<First>(client, opening);
-      const result = await work(transactionOn(client, { role: context.role, afterCommit, wait }), firstRows);
-      await commit(client);
+      const result = await work(transactionOn(client, open), firstRows);
+      if (!open.hasCommitted) await commit(client);
       pool.release(client);
-      this.#runAfterCommit(afterCommit);
+      this.#runAfterCommit(open.afterCommit);
       return result;
     } catch (error) {
       const failure = toDatabaseError(error, context);
@@ -308,77 +311,6 @@ function viewOf(tenant: string | TenantView): TenantView {
 
 const begin = trustedSql('begin');
 const beginReadOnly = trustedSql('begin read only');
-
-/** Values are parameters: the text of a statement is there to be read by every session of the same login. */
-function settingStatement(settings: Record<string, string>): Sql {
-  const names = Object.keys(settings);
-  const calls = names.map((name, index) => `set_config('${name}', $${index + 1}, true)`);
-  return { text: `select ${calls.join(', ')}`, values: Object.values(settings) };
-}
-
-interface OpenTransaction {
-  role: DatabaseRole;
-  afterCommit: (() => void)[];
-  wait: ConnectionWait;
-}
-
-function transactionOn(client: pg.ClientBase, open: OpenTransaction): Tx {
-  const run = ({ text, values }: Sql) => client.query(text, values);
-  return {
-    client,
-    wait: open.wait,
-    async rows<Row extends object>(statement: Sql): Promise<Row[]> {
-      return (await client.query<Row>(statement.text, statement.values)).rows;
-    },
-    async find<Row extends object>(statement: Sql): Promise<Row | null> {
-      return (await client.query<Row>(statement.text, statement.values)).rows[0] ?? null;
-    },
-    async run(statement: Sql): Promise<number> {
-      return (await run(statement)).rowCount ?? 0;
-    },
-    afterCommit(action: () => void): void {
-      open.afterCommit.push(action);
-    },
-    async as<T>(role: DatabaseRole, work: (tx: Tx) => Promise<T>, settings = {}): Promise<T> {
-      await run(settingStatement({ role, ...settings }));
-      const result = await work(transactionOn(client, { ...open, role }));
-      // After an error the transaction is over anyway, and with it the role.
-      await run(settingStatement({ role: open.role }));
-      return result;
-    },
-  };
-}
-
-/** A failed COMMIT is special: the server may have committed although the response was lost. The caller must check. */
-async function commit(client: pg.ClientBase): Promise<void> {
-  let tag: string;
-  try {
-    tag = (await client.query('commit')).command;
-  } catch (error) {
-    const code = (error as { code?: unknown }).code;
-    if (typeof code === 'string' && /^(23|40)/.test(code)) throw error;
-    throw databaseErrors.raise.commit_unknown(
-      'The connection was lost while a transaction was being committed; it may or may not have taken effect',
-      { cause: error },
-    );
-  }
-  // When a statement failed and its error was swallowed, PostgreSQL responds to COMMIT with ROLLBACK.
-  if (tag !== 'COMMIT') {
-    throw databaseErrors.raise.transaction_aborted(
-      'The transaction had failed before its commit, so nothing of it was kept',
-    );
-  }
-}
-
-/** False when not even a rollback gets through: the connection is gone, so is the transaction. */
-async function rollBack(client: pg.ClientBase): Promise<boolean> {
-  try {
-    await client.query('rollback');
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** A connection that shows this is dropped, even if it still responds: it leads to a server that is of no use. */
 function isAway(failure: unknown): boolean {

@@ -7,6 +7,8 @@ interface DriverConnection {
 }
 
 interface DriverQuery {
+  /** Whoever waits for the results. */
+  callback: Finished;
   text: string;
   values: unknown[];
   prepare(connection: DriverConnection): void;
@@ -44,16 +46,21 @@ export class QueryBatch extends DriverQuery {
   }
 }
 
-/** Returns the rows of the last statement. When one fails, those after it are not run. */
-export function queryBatch<Row extends object>(
-  client: pg.ClientBase,
-  statements: readonly Sql[],
-): Promise<Row[]> {
+/** The results of all statements. When one fails, those after it are not run. */
+export function queryAll(client: pg.ClientBase, statements: readonly Sql[]): Promise<pg.QueryResult[]> {
   return new Promise((resolve, reject) => {
     const batch = new QueryBatch(statements, (error, results) => {
       if (error) reject(error);
-      else resolve(([results].flat().at(-1)?.rows ?? []) as Row[]);
+      else resolve([results].flat());
     });
     client.query(batch as unknown as pg.Submittable);
   });
+}
+
+/** Returns the rows of the last statement. */
+export async function queryBatch<Row extends object>(
+  client: pg.ClientBase,
+  statements: readonly Sql[],
+): Promise<Row[]> {
+  return ((await queryAll(client, statements)).at(-1)?.rows ?? []) as Row[];
 }

@@ -69,6 +69,7 @@ function transactionOn(open: Transaction): Tx {
     find: async <Row extends object>({ text, values }: { text: string; values: unknown[] }) =>
       (await query<Row>(text, values)).rows[0] ?? null,
     run: async ({ text, values }) => (await query(text, values)).count,
+    commitWith: () => missing('commitWith'),
     afterCommit: () => missing('afterCommit'),
     as: () => missing('as'),
     get client() {

@@ -131,7 +131,9 @@ function sever({ client, server }: Link): void {
   server.destroy();
 }
 
-/** PostgreSQL's simple query message `commit`; the driver writes it as a chunk of its own. */
+/** The driver writes `commit` as a chunk of its own, or parses it as the last statement of a message. */
 function isCommit(chunk: Buffer): boolean {
-  return chunk.length === 12 && chunk.toString('latin1', 5) === 'commit\0';
+  return (chunk.length === 12 && chunk.toString('latin1', 5) === 'commit\0') || chunk.includes(parsedCommit);
 }
+
+const parsedCommit = Buffer.from('P\0\0\0\x0e\0commit\0\0\0', 'latin1');

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { Database } from '../../../src/lib/postgres/db.ts';
-import { QueryBatch } from '../../../src/lib/postgres/query-batch.ts';
+import { QueryBatch, queryAll } from '../../../src/lib/postgres/query-batch.ts';
 
 /** One side of a race: real code of the product, on a database of which every round trip is one step. */
 export interface Actor {
@@ -183,6 +183,8 @@ class Lane {
     const query = client.query.bind(client) as (...parts: unknown[]) => Promise<unknown>;
     const gated = async (...parts: unknown[]): Promise<unknown> => {
       if (this.state === 'ended' || !this.#isGated) return query(...parts);
+      const [batch] = parts;
+      if (batch instanceof QueryBatch && bringsCommit(batch)) return inTwoSteps(batch, { query: gated });
       this.pid = processID;
       this.nextStep = titleOf(String(parts[0]));
       const permitted = new Promise<void>((resolve) => {
@@ -222,6 +224,21 @@ function titleOf(statement: string): string {
   );
   if (words) return words[0].trim();
   return /\bfrom\s+(\w+)/i.exec(statement)?.[0] ?? 'statement';
+}
+
+function bringsCommit({ statements }: QueryBatch): boolean {
+  return statements.length > 1 && statements.at(-1)?.text === 'commit';
+}
+
+/** One message, but PostgreSQL runs its parts one after the other: what the other side does may come in between. */
+async function inTwoSteps(batch: QueryBatch, gated: { query: unknown }): Promise<void> {
+  const client = gated as pg.ClientBase;
+  try {
+    const results = await queryAll(client, batch.statements.slice(0, -1));
+    batch.callback(null, [...results, ...(await queryAll(client, batch.statements.slice(-1)))]);
+  } catch (error) {
+    batch.callback(error as Error, []);
+  }
 }
 
 /** A lane waits here while the other one runs, and must not be ended for that. */

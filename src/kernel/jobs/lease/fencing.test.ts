@@ -23,7 +23,7 @@ import {
   lockIfHeld,
   releaseMany,
   renewStatement,
-  saveState,
+  saveStatement,
   settleMany,
 } from './lease-store.ts';
 import { rescueLeases } from './worker-store.ts';
@@ -206,7 +206,7 @@ describe('the worker', () => {
     const before = await world.rows();
     await world.deps.db.kernel(async (tx) => {
       expect(await lockIfHeld(tx, first.job), 'lockIfHeld').toBeNull();
-      await saveState(tx, first.job, { state: { checkpoint: { n: 99 } }, leaseMs: 1_000 });
+      await tx.run(saveStatement(first.job, { state: { checkpoint: { n: 99 } }, leaseMs: 1_000 }));
       for (const type of ['done', 'continue'] as const) {
         const settlement = { ...first.job, outcome: { type }, state: {} };
         expect(await settleMany(tx, [settlement]), `settleMany ${type}`).toEqual([]);
@@ -351,7 +351,7 @@ describe('the tenant', () => {
         expect(await resumeJob(tx, { ...key, from }), 'resumeJob').toBeNull();
         expect(await cancelJob(tx, { ...key, from, needsCleanup: true }), 'cancelJob').toBeNull();
         expect(await lockIfHeld(tx, key), 'lockIfHeld').toBeNull();
-        await saveState(tx, key, { state: { checkpoint: { n: 99 } }, leaseMs: 1_000 });
+        await tx.run(saveStatement(key, { state: { checkpoint: { n: 99 } }, leaseMs: 1_000 }));
         const settlement = { ...key, outcome: { type: 'done' } as const, state: {} };
         expect(await settleMany(tx, [settlement]), 'settleMany').toEqual([]);
         const workerId = job.leasedBy ?? '00000000-0000-7000-8000-000000000000';

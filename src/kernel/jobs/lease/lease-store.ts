@@ -63,16 +63,15 @@ export function lockIfHeld(tx: Tx, lease: Lease): Promise<Job | null> {
 }
 
 /** Saves a slice's state in the middle of it and renews its lease; the fence has locked the row. */
-export async function saveState(
-  tx: Tx,
+export function saveStatement(
   lease: Lease,
   { state, leaseMs }: { state: Settlement['state']; leaseMs: number },
-): Promise<void> {
-  await tx.run(sql`
+) {
+  return sql`
     select save_job(
       ${lease.leasedBy}, ${lease.tenantId}, ${lease.jobId}, ${lease.leaseEpoch}, ${leaseMs},
       ${jsonOrNull(state.checkpoint)}::jsonb, ${jsonOrNull(state.counters)}::jsonb, ${state.stage ?? null},
-      ${state.runId !== undefined}, ${state.runId ?? null})`);
+      ${state.runId !== undefined}, ${state.runId ?? null})`;
 }
 
 /** Settlements of one worker; see the function in the database. */

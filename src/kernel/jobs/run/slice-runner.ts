@@ -4,7 +4,13 @@ import { isInfrastructure, jobErrors } from '../errors.ts';
 import type { KernelParts } from '../kernel.ts';
 import type { TakenJob } from '../lease/claimer.ts';
 import type { HeldLease } from '../lease/lease-keeper.ts';
-import { fenceStatement, listFollowed, saveState, settleMany } from '../lease/lease-store.ts';
+import {
+  fenceStatement,
+  listFollowed,
+  saveStatement,
+  settleMany,
+  settleStatement,
+} from '../lease/lease-store.ts';
 import { parkJob } from '../shared/shared-store.ts';
 import type {
   ClaimedJob,
@@ -183,7 +189,8 @@ export class SliceRunner {
       if (state) {
         savedAtMs = performance.now();
         const { leaseMs } = this.#deps;
-        await saveState(tx, held, { state: typeof state === 'function' ? state(done) : state, leaseMs });
+        const saved = typeof state === 'function' ? state(done) : state;
+        await tx.commitWith(saveStatement(held, { state: saved, leaseMs }));
       }
       return done;
     });
@@ -217,8 +224,11 @@ export class SliceRunner {
 
   /** A job that the database creates when another one ends is counted and announced like any other. */
   async #settleIn(tx: Tx, job: ClaimedJob, settlement: Settlement): Promise<SettledJob | null> {
+    if (!settlement.isFollowed) {
+      return (await tx.commitWith<SettledJob>(settleStatement([settlement])))[0] ?? null;
+    }
     const [settled] = await settleMany(tx, [settlement]);
-    if (!settled || !settlement.isFollowed || !hasEnded(settled)) return settled ?? null;
+    if (!settled || !hasEnded(settled)) return settled ?? null;
     const { wake, metrics } = this.#deps;
     const followed = await listFollowed(tx, [job]);
     tx.afterCommit(() => {
