@@ -52,7 +52,7 @@ const batchTextUnits = 1024 * 1024;
 const looksAtOnce = 64;
 
 /** Increase it when readers make other text of the same bytes: then all files are read again. */
-const readersVersion = 3;
+const readersVersion = 4;
 
 /** Decides whether a file changed: by its bytes and the version of the readers. */
 function contentHashOfFile(sha256: string): string {

@@ -67,6 +67,40 @@ test('pages of Confluence have the names that people gave them', () => {
   });
 });
 
+test('documents whose names end in the same number stay apart', async () => {
+  const { documents } = await read([
+    { name: 'bills/invoice_20240101.html', content: 'An invoice' },
+    { name: 'bills/receipt_20240101.html', content: 'A receipt' },
+    { name: 'bills/receipt_20240102.html', content: 'Another receipt' },
+  ]);
+  expect(documents.map((one) => [one.uri, 'title' in one ? one.title : null])).toEqual([
+    ['zip:bills/invoice_20240101.html', 'invoice_20240101'],
+    ['zip:bills/receipt_20240101.html', 'receipt_20240101'],
+    ['zip:bills/20240102.html', 'receipt'],
+  ]);
+});
+
+test('another archive in the same place is read from its start, whatever the place in the earlier one', async () => {
+  const entries = Array.from({ length: 40 }, (_, at) => ({ name: `f${10 + at}.md`, content: `Text ${at}` }));
+  const earlier = await inFolder(zipOf(entries));
+  const [{ cursor } = { cursor: {} }] = (await readSource(earlier)).batches;
+  const later = await inFolder(zipOf([{ name: 'a.md', content: 'New before all others' }, ...entries]));
+  expect((await readSource(later, { cursor })).uris).toHaveLength(41);
+});
+
+test('more archives in an archive than are read leave nothing gone, and are said', async () => {
+  const inner = zipOf([{ name: 'a.md', content: 'A' }]);
+  const archives = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ name: `part${at}.zip`, content: inner }));
+  expect((await read(archives(50))).end).toEqual({ isComplete: true });
+  const { documents, end } = await read(archives(52));
+  expect(documents).toHaveLength(50);
+  expect(end).toEqual({
+    isComplete: false,
+    reason: 'The archive contains 52 archives; only 50 of them were read',
+  });
+});
+
 test('an archive on the web is read, and goes on behind the last document', async () => {
   const entries = Array.from({ length: 40 }, (_, at) => ({ name: `f${10 + at}.md`, content: `Text ${at}` }));
   const site = await serveSite('127.0.0.1', (_request, response) => response.end(zipOf(entries)));

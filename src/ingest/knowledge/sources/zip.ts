@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
@@ -12,7 +13,7 @@ import { storableText } from '../formats/safe-text.ts';
 import type { DocumentLimits } from '../formats/types.ts';
 import { exportedName } from './exported-names.ts';
 import { fileBatches, type ListedFile } from './file-batches.ts';
-import type { DocumentBatch, LoadContext, Source } from './source.ts';
+import type { DocumentBatch, LoadContext, Source, SourceCursor } from './source.ts';
 
 /** As stored with the source: one of the two. */
 export const zipSettings = z.object({
@@ -48,18 +49,15 @@ async function* batches(
 ): AsyncGenerator<DocumentBatch> {
   const opened: Archive[] = [];
   try {
-    const files: ListedFile[] = [];
-    const archive = await open(await fetchArchive(settings, deps, context.signal));
-    opened.push(archive);
-    await collect(archive, { prefix: '', files, opened });
-    const after = typeof context.cursor?.entry === 'string' ? context.cursor.entry : '';
-    const sorted = withoutTwins(files).toSorted((one, other) => (one.name < other.name ? -1 : 1));
-    const isEmpty = sorted.length === 0;
-    yield* fileBatches(onePage(sorted.filter(({ name }) => name > after)), {
+    const { spool, sha256 } = await fetchArchive(settings, deps, context.signal);
+    opened.push(await open(spool));
+    const contents = await contentsOf(opened);
+    const after = continuesAfter(context.cursor, sha256);
+    const files = listed(contents.files, sha256).filter(({ name }) => name > after);
+    yield* fileBatches(onePage(files), {
       context,
       limits: deps.limits ?? {},
-      end: () =>
-        isEmpty ? { isComplete: false, reason: 'The archive contains no documents' } : { isComplete: true },
+      end: () => endOf(contents),
     });
   } catch (error) {
     if (!isSluiceError(error) || error.kind === 'transient') throw error;
@@ -70,15 +68,40 @@ async function* batches(
   }
 }
 
+/** Another archive begins from the start: it may have documents before the place where the earlier one was left. */
+function continuesAfter(cursor: SourceCursor | null, sha256: string): string {
+  const { archive, entry } = cursor ?? {};
+  return archive === sha256 && typeof entry === 'string' ? entry : '';
+}
+
+function endOf({ files, unopened }: Contents): NonNullable<DocumentBatch['end']> {
+  if (files.length === 0) return { isComplete: false, reason: 'The archive contains no documents' };
+  if (unopened === 0) return { isComplete: true };
+  return {
+    isComplete: false,
+    reason: `The archive contains ${mostNested + unopened} archives; only ${mostNested} of them were read`,
+  };
+}
+
 async function* onePage(files: ListedFile[]): AsyncGenerator<ListedFile[]> {
   yield files;
 }
 
-async function fetchArchive({ url, path }: ZipSettings, deps: ZipDeps, signal: AbortSignal): Promise<Spool> {
+interface FetchedArchive {
+  spool: Spool;
+  /** Of all its bytes: whether it is the archive that the run has begun with. */
+  sha256: string;
+}
+
+async function fetchArchive(
+  { url, path }: ZipSettings,
+  deps: ZipDeps,
+  signal: AbortSignal,
+): Promise<FetchedArchive> {
   if (url === undefined) return copyOf(path ?? '', deps);
   const options = { timeoutMs: downloadTimeoutMs, maxBytes: maxArchiveBytes, decode: false, signal };
   const { status, body } = await deps.fetch.stream(url, options);
-  if (status === 200) return spoolContent(body, { maxBytes: maxArchiveBytes });
+  if (status === 200) return keep(body);
   body.destroy();
   const message = `${new URL(url).host} answered ${status} when the archive was requested`;
   throw status >= 500 || status === 429
@@ -87,12 +110,24 @@ async function fetchArchive({ url, path }: ZipSettings, deps: ZipDeps, signal: A
 }
 
 /** A copy, because nobody may change the archive while it is read. */
-async function copyOf(path: string, { findRoot }: ZipDeps): Promise<Spool> {
+async function copyOf(path: string, { findRoot }: ZipDeps): Promise<FetchedArchive> {
   const found = await findBelow(findRoot(), path);
-  if (found !== null) return spoolContent(createReadStream(found), { maxBytes: maxArchiveBytes });
+  if (found !== null) return keep(createReadStream(found));
   throw documentErrors.raise.document_is_broken(
     `There is no file ${JSON.stringify(path)} in the tenant’s folder below KNOWLEDGE_FOLDER_ROOT`,
   );
+}
+
+async function keep(content: AsyncIterable<Uint8Array>): Promise<FetchedArchive> {
+  const hash = createHash('sha256');
+  const hashed = async function* () {
+    for await (const piece of content) {
+      hash.update(piece);
+      yield piece;
+    }
+  };
+  const spool = await spoolContent(hashed(), { maxBytes: maxArchiveBytes });
+  return { spool, sha256: hash.digest('hex') };
 }
 
 async function open(source: Spool): Promise<Archive> {
@@ -112,26 +147,49 @@ async function open(source: Spool): Promise<Archive> {
   }
 }
 
-interface Collecting {
-  /** Of the archive within the archive. */
-  prefix: string;
-  files: ListedFile[];
-  opened: Archive[];
+/** A document of an archive. */
+interface ZippedFile {
+  archive: Archive;
+  entry: ArchiveEntry;
+  /** With that of the archive within the archive. */
+  name: string;
+}
+
+interface Contents {
+  files: ZippedFile[];
+  /** Archives within the archive that are too many. */
+  unopened: number;
 }
 
 const mostNested = 50;
 
+/** All documents, by name. */
+async function contentsOf(opened: Archive[]): Promise<Contents> {
+  const [archive] = opened as [Archive];
+  const contents: Contents = { files: [], unopened: 0 };
+  await collect(archive, { prefix: '', contents, opened });
+  const files = withoutTwins(contents.files).toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  return { ...contents, files };
+}
+
 /** Notion divides a large export into archives within one archive. */
-async function collect(archive: Archive, { prefix, files, opened }: Collecting): Promise<void> {
+async function collect(
+  archive: Archive,
+  { prefix, contents, opened }: { prefix: string; contents: Contents; opened: Archive[] },
+): Promise<void> {
   for (const entry of archive.entries) {
     if (isJunk(entry.name)) continue;
-    if (/\.zip$/i.test(entry.name) && prefix === '' && opened.length < mostNested) {
+    if (kindOfName(entry.name) !== null) {
+      contents.files.push({ archive, entry, name: `${prefix}${entry.name}` });
+    } else if (/\.zip$/i.test(entry.name) && prefix === '') {
+      if (opened.length > mostNested) {
+        contents.unopened += 1;
+        continue;
+      }
       const inner = await open(await spoolContent(archive.read(entry), { maxBytes: maxArchiveBytes }));
       opened.push(inner);
       const isPart = /(?:^|\/)ExportBlock-[^/]*\.zip$/i.test(entry.name);
-      await collect(inner, { prefix: isPart ? '' : `${entry.name}/`, files, opened });
-    } else if (kindOfName(entry.name) !== null) {
-      files.push(listed(archive, entry, prefix));
+      await collect(inner, { prefix: isPart ? '' : `${entry.name}/`, contents, opened });
     }
   }
 }
@@ -142,19 +200,24 @@ function isJunk(name: string): boolean {
   return name.endsWith('/') || segments.some((part) => part.startsWith('.') || part === '__MACOSX');
 }
 
-function listed(archive: Archive, entry: ArchiveEntry, prefix: string): ListedFile {
-  const name = `${prefix}${entry.name}`;
-  const { identity, shownName } = exportedName(name);
-  return {
-    uri: storableText(`zip:${identity}`),
-    name,
-    shownName,
-    mediaType: null,
-    cursor: { entry: name },
-    sha256: null,
-    findStamp: null,
-    open: async () => readable(archive, entry),
-  };
+/** Pages are known by their ids, unless several have the same one: `bill_20240101.html` and `tax_20240101.html`. */
+function listed(files: readonly ZippedFile[], sha256: string): ListedFile[] {
+  const named = files.map((file) => ({ ...file, ...exportedName(file.name) }));
+  const times = new Map<string, number>();
+  for (const { identity } of named) times.set(identity, (times.get(identity) ?? 0) + 1);
+  return named.map(({ archive, entry, name, identity, shownName }) => {
+    const isAlone = times.get(identity) === 1;
+    return {
+      uri: storableText(`zip:${isAlone ? identity : name}`),
+      name,
+      shownName: isAlone ? shownName : (name.split('/').at(-1) ?? name),
+      mediaType: null,
+      cursor: { archive: sha256, entry: name },
+      sha256: null,
+      findStamp: null,
+      open: async () => readable(archive, entry),
+    };
+  });
 }
 
 function readable(archive: Archive, entry: ArchiveEntry): Readable {
@@ -162,7 +225,7 @@ function readable(archive: Archive, entry: ArchiveEntry): Readable {
 }
 
 /** Of a database Notion writes a file with the rows of a view, and one with all rows. */
-function withoutTwins(files: readonly ListedFile[]): ListedFile[] {
+function withoutTwins(files: readonly ZippedFile[]): ZippedFile[] {
   const names = new Set(files.map(({ name }) => name));
   return files.filter(
     ({ name }) => !(/\.csv$/i.test(name) && names.has(name.replace(/\.csv$/i, '_all.csv'))),
