@@ -5843,6 +5843,7 @@ export interface Paths {
         /** {type, key, value} with eq, ne, gt, gte, lt, lte, in or nin; or {type, filters} with and or or */
         filters?: Record<string, unknown> | null;
         ranking_options?: {
+          /** none: without the reranker of the knowledge base; any other: with it */
           ranker?: string;
           score_threshold?: number;
         } | null;

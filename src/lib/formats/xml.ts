@@ -10,7 +10,7 @@ export interface XmlEvents {
   text?(text: string): void;
 }
 
-/** Attributes by their local names: writers choose prefixes as they like. */
+/** Attributes by their local names, because writers choose prefixes as they like; or by the whole name. */
 export type XmlAttributes = (name: string) => string | null;
 
 export interface XmlOptions {
@@ -263,9 +263,8 @@ export class XmlReader {
     let value: string | null = null;
     for (let at = 0; at < this.#attributeCount; at += 1) {
       const name = this.#attributeNames[at];
-      if (name?.local !== wanted || (value !== null && name.full !== wanted)) continue;
-      value = this.#attributeValues[at] ?? null;
-      if (name.full === wanted) break;
+      if (name?.full === wanted) return this.#attributeValues[at] ?? null;
+      if (name?.local === wanted) value ??= this.#attributeValues[at] ?? null;
     }
     return value;
   }

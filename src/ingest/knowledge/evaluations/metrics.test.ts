@@ -18,6 +18,9 @@ test('recall counts documents once and only up to k', () => {
     3,
   );
   expect(one).toMatchObject({ rank: 2, recall: 2 / 3 });
+  const many = Array.from({ length: 20 }, (_, n) => `R${n}`);
+  const ten = scoreQuestion({ query: 'q', relevant: many.map((uri) => ({ uri, grade: 1 })) }, many, 10);
+  expect(ten).toMatchObject({ recall: 0.5, ndcg: 1 });
   const none = scoreQuestion({ query: 'q', relevant: [{ uri: 'a', grade: 1 }] }, ['b'], 5);
   expect(none).toEqual({ query: 'q', rank: null, recall: 0, ndcg: 0 });
   expect(meanScores([one, none])).toMatchObject({ questions: 2, recall: 1 / 3, mrr: 0.25 });

@@ -15,7 +15,7 @@ export function scoreQuestion(
   return {
     query,
     rank: rank === 0 ? null : rank,
-    recall: gains.filter((gain) => gain > 0).length / Math.max(1, Math.min(k, grades.size)),
+    recall: gains.filter((gain) => gain > 0).length / Math.max(1, grades.size),
     ndcg: best === 0 ? 0 : discounted(gains) / best,
   };
 }

@@ -30,7 +30,16 @@ export function openAiRoutes(deps: SearchDeps): RouteModule {
         const filter = filters ? { filter: filterOfOpenAi(filters) } : {};
         const found: SearchResult[][] = [];
         for (const one of queries) {
-          const asked = { ...viewOf(principalOf(request)), kbId, query: one, limit, signal, ...filter };
+          const rerank = ranking?.ranker !== 'none';
+          const asked = {
+            ...viewOf(principalOf(request)),
+            kbId,
+            query: one,
+            limit,
+            rerank,
+            signal,
+            ...filter,
+          };
           found.push((await searchKnowledge(deps, asked)).results);
         }
         const least = ranking?.score_threshold ?? 0;

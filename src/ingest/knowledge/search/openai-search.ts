@@ -18,7 +18,9 @@ export const openAiSearchForm = z.strictObject({
     ),
   ranking_options: z
     .strictObject({
-      ranker: storedText(100).optional(),
+      ranker: storedText(100)
+        .optional()
+        .describe('none: without the reranker of the knowledge base; any other: with it'),
       score_threshold: z.number().min(0).max(1).optional(),
     })
     .nullish(),

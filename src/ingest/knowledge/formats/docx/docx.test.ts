@@ -88,6 +88,23 @@ describe('a Word document', () => {
     });
   });
 
+  test('keeps the text of diagrams, and says what of the margins was left out', async () => {
+    const part = (root: string, inner: string) => `<w:${root} xmlns:w="w" xmlns:a="a">${inner}</w:${root}>`;
+    const parts = {
+      'word/header1.xml': part('hdr', paragraph('Confidential draft')),
+      'word/footer1.xml': part('ftr', paragraph('- 1 -')),
+      'word/comments.xml': part('comments', `<w:comment>${paragraph('Is this right?')}</w:comment>`),
+      'word/diagrams/data1.xml': part('dataModel', '<a:p><a:r><a:t>Oil, then test</a:t></a:r></a:p>'),
+    };
+    expect(await read(docxDocument({ body: paragraph('Text.'), parts }))).toMatchObject({
+      kind: 'text',
+      text: 'Text.\n\nOil, then test',
+      notes: ['Comments were left out.', 'Headers and footers were left out: Confidential draft'],
+    });
+    const broken = docxDocument({ body: paragraph('Text.'), parts: { 'word/header1.xml': '<w:hdr>' } });
+    expect(await read(broken)).toMatchObject({ kind: 'text', text: 'Text.', notes: [] });
+  });
+
   test('keeps its footnotes, text boxes and tables in tables', async () => {
     const inner = `<w:pict><w:txbxContent>${paragraph('inside')}</w:txbxContent></w:pict>`;
     const box = `<w:p><w:r><w:t>outside</w:t>${inner}</w:r></w:p>`;

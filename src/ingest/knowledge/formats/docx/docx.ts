@@ -1,13 +1,15 @@
+import { isSluiceError } from '../../../../lib/errors.ts';
 import { type Archive, openArchive } from '../../../../lib/formats/archive.ts';
 import { readXml, type XmlEvents } from '../../../../lib/formats/xml.ts';
 import { documentErrors } from '../errors.ts';
+import { leftOutNotes } from '../left-out.ts';
 import { MarkdownWriter } from '../markdown-writer.ts';
 import { Properties } from '../properties.ts';
 import type { Converted, ConvertOptions, DocumentLimits } from '../types.ts';
 import { DocxBody } from './body.ts';
 import { DocxNumbering, DocxStyles } from './styles.ts';
 
-/** Converts headings (by style), lists, tables, then foot- and endnotes to Markdown. Only text parts are unpacked. */
+/** Converts headings (by style), lists, tables, then notes and diagrams to Markdown. Only text parts are unpacked. */
 export async function readDocx(bytes: Buffer, options: ConvertOptions): Promise<Converted> {
   const archive = await openDocxArchive(bytes, options.limits);
   try {
@@ -22,20 +24,46 @@ export async function readDocx(bytes: Buffer, options: ConvertOptions): Promise<
     const body = new DocxBody({ writer, styles, numbering });
     if (!(await read(main, body)))
       throw documentErrors.raise.docx_is_broken(`The document has no part ${main}`);
-    for (const part of ['footnotes', 'endnotes']) {
-      await read(`${folder}${part}.xml`, new DocxBody({ writer, styles, numbering }));
+    const names = archive.entries.map(({ name }) => name);
+    const diagrams = names.filter((name) => /\/diagrams\/data\d*\.xml$/.test(name));
+    for (const part of [`${folder}footnotes.xml`, `${folder}endnotes.xml`, ...diagrams]) {
+      await read(part, new DocxBody({ writer, styles, numbering }));
     }
     const { title, metadata } = await readProperties(read);
-    return { title: title ?? body.title, text: writer.toString(), notes: notesOn(body), metadata };
+    const left = await findLeftOut(names, { folder, read, maxUnits: options.limits.maxTextUnits });
+    const notes = [...embeddedNotes(body.embedded), ...leftOutNotes(left)];
+    return { title: title ?? body.title, text: writer.toString(), notes, metadata };
   } finally {
     archive.close();
   }
 }
 
-function notesOn({ embedded }: DocxBody): string[] {
+function embeddedNotes(embedded: number): string[] {
   if (embedded === 0) return [];
   const what = embedded === 1 ? 'An embedded document was' : `${embedded} embedded documents were`;
   return [`${what} left out (altChunk): open the file in Word and save it again to include its text.`];
+}
+
+/** What Word shows beside the text. A part of it that is broken does not keep anybody from reading the text. */
+async function findLeftOut(
+  names: readonly string[],
+  { folder, read, maxUnits }: { folder: string; read: ReadPart; maxUnits: number },
+): Promise<{ hasComments: boolean; margins: string[] }> {
+  const textOf = async (part: string) => {
+    const writer = new MarkdownWriter({ maxUnits });
+    try {
+      await read(part, new DocxBody({ writer, styles: new DocxStyles(), numbering: new DocxNumbering() }));
+    } catch (error) {
+      if (!isSluiceError(error) || error.code !== 'docx_is_broken') throw error;
+    }
+    return writer.toString();
+  };
+  const margins: string[] = [];
+  for (const name of names) {
+    if (name.startsWith(folder) && /\/(?:header|footer)\d*\.xml$/.test(name))
+      margins.push(await textOf(name));
+  }
+  return { hasComments: (await textOf(`${folder}comments.xml`)) !== '', margins };
 }
 
 type ReadPart = (part: string, events: XmlEvents) => Promise<boolean>;

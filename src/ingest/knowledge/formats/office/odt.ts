@@ -1,4 +1,5 @@
 import type { XmlAttributes, XmlEvents } from '../../../../lib/formats/xml.ts';
+import { leftOutNotes } from '../left-out.ts';
 import { MarkdownWriter } from '../markdown-writer.ts';
 import type { Converted, ConvertOptions } from '../types.ts';
 import { readCore } from './core.ts';
@@ -9,8 +10,12 @@ export async function readOdt(bytes: Buffer, options: ConvertOptions): Promise<C
   const parts = await OfficeParts.open(bytes, options);
   try {
     const writer = new MarkdownWriter({ maxUnits: options.limits.maxTextUnits });
-    await parts.readNeeded('content.xml', new OdtBody(writer));
-    return { ...(await readCore(parts, 'meta.xml')), text: writer.toString(), notes: [] };
+    const body = new OdtBody(writer);
+    await parts.readNeeded('content.xml', body);
+    const margins: string[] = [];
+    await parts.read('styles.xml', marginTexts(margins));
+    const notes = leftOutNotes({ hasComments: body.hasComments, margins });
+    return { ...(await readCore(parts, 'meta.xml')), text: writer.toString(), notes };
   } finally {
     parts.close();
   }
@@ -20,12 +25,33 @@ export async function readOdt(bytes: Buffer, options: ConvertOptions): Promise<C
 const skipped = new Set(['tracked-changes', 'annotation', 'note-citation', 'desc', 'title', 'forms']);
 const maxSpaces = 100;
 
+/** Collects the texts of headers and footers, which belong to the styles of pages. */
+function marginTexts(into: string[]): XmlEvents {
+  let depth = 0;
+  return {
+    open: (name) => {
+      if (depth > 0) depth += 1;
+      else if (/^(?:header|footer)(?:-left|-first)?$/.test(name)) {
+        depth = 1;
+        into.push('');
+      }
+    },
+    close: () => {
+      depth = Math.max(0, depth - 1);
+    },
+    text: (text) => {
+      if (depth > 0) into.push(`${into.pop()}${text}`);
+    },
+  };
+}
+
 interface Paragraph {
   parts: string[];
   level: number | null;
 }
 
 class OdtBody implements XmlEvents {
+  hasComments = false;
   readonly #writer: MarkdownWriter;
   /** Text boxes and notes are paragraphs inside a paragraph. */
   readonly #paragraphs: Paragraph[] = [];
@@ -38,6 +64,7 @@ class OdtBody implements XmlEvents {
   }
 
   open(name: string, attribute: XmlAttributes): void {
+    if (name === 'annotation') this.hasComments = true;
     if (this.#skipDepth > 0 || skipped.has(name)) {
       this.#skipDepth += 1;
       return;

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { zipArchive } from '../../../../../test/generators/docx-document.ts';
 import { convertDocument } from '../convert.ts';
 import { detectKind } from '../detect.ts';
 import { readDocument } from '../read-document.ts';
@@ -46,6 +47,71 @@ describe.each(['odt', 'epub', 'pptx'] as const)('a document of pandoc as %s', (k
     expect(() => detectKind(Buffer.from('plain text'), { name: `a.${kind}` })).toThrow(
       expect.objectContaining({ code: 'document_is_broken' }),
     );
+  });
+});
+
+describe('a presentation', () => {
+  const slide = (inner: string) =>
+    `<p:sld xmlns:p="p" xmlns:a="a" xmlns:mc="m"><p:cSld>${inner}</p:cSld></p:sld>`;
+  const shape = (text: string) =>
+    `<p:sp><p:txBody><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p:txBody></p:sp>`;
+  const relations = (...targets: [id: string, type: string, target: string][]) =>
+    `<Relationships>${targets
+      .map(([id, type, target]) => `<Relationship Id="${id}" Type="http://x/${type}" Target="${target}"/>`)
+      .join('')}</Relationships>`;
+  const parts = {
+    'ppt/slides/slide1.xml': slide(shape('Shown second')),
+    'ppt/slides/slide2.xml': slide(
+      `<mc:AlternateContent><mc:Choice>${shape('Shown first')}</mc:Choice>
+       <mc:Fallback>${shape('A picture of it')}</mc:Fallback></mc:AlternateContent>`,
+    ),
+    'ppt/slides/slide3.xml': slide(shape('Taken out, but still in the file')),
+    'ppt/slides/_rels/slide1.xml.rels': relations(
+      ['r1', 'diagramData', '../diagrams/data1.xml'],
+      ['r2', 'chart', '../charts/chart1.xml'],
+      ['r3', 'comments', '../comments/comment1.xml'],
+    ),
+    'ppt/diagrams/data1.xml': '<d xmlns:a="a"><a:p><a:r><a:t>Oil, then test</a:t></a:r></a:p></d>',
+  };
+  const order = {
+    'ppt/presentation.xml':
+      '<p:sldIdLst xmlns:p="p" xmlns:r="r"><p:sldId id="256" r:id="b"/><p:sldId id="257" r:id="a"/></p:sldIdLst>',
+    'ppt/_rels/presentation.xml.rels': relations(
+      ['a', 'slide', 'slides/slide1.xml'],
+      ['b', 'slide', '/ppt/slides/slide2.xml'],
+    ),
+  };
+
+  test('has its slides in the order in which they are shown, with their diagrams, each text once', async () => {
+    expect(await convert(zipArchive({ ...order, ...parts }), 'a.pptx')).toMatchObject({
+      kind: 'text',
+      text: 'Shown first\n\nShown second\n\nOil, then test',
+      pageStarts: [0, 11],
+      notes: ['Comments on slides were left out.', 'The texts in charts were left out.'],
+    });
+  });
+
+  test('has its slides by their numbers if it does not list them', async () => {
+    const read = await convert(zipArchive(parts), 'a.pptx');
+    expect(read).toMatchObject({
+      text: expect.stringMatching(/^Shown second[\s\S]*Shown first[\s\S]*Taken out/),
+    });
+  });
+});
+
+test('an OpenDocument text says what of its margins was left out', async () => {
+  const part = (inner: string) =>
+    `<office:document xmlns:office="o" xmlns:text="t" xmlns:style="s">${inner}</office:document>`;
+  const bytes = zipArchive({
+    mimetype: 'application/vnd.oasis.opendocument.text',
+    'content.xml': part(
+      '<text:p>Text.<office:annotation><text:p>Really?</text:p></office:annotation></text:p>',
+    ),
+    'styles.xml': part('<style:header><text:p>Confidential draft</text:p></style:header>'),
+  });
+  expect(await convert(bytes, 'a.odt')).toMatchObject({
+    text: 'Text.',
+    notes: ['Comments were left out.', 'Headers and footers were left out: Confidential draft'],
   });
 });
 

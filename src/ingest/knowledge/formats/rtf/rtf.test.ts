@@ -22,6 +22,16 @@ describe('an RTF document', () => {
     expect(found.text).toBe('# Care\n\nGröße €5, bold and kept.');
   });
 
+  test('says what of its margins was left out', async () => {
+    const margins =
+      '{\\header\\pard Confidential \\emdash  draft\\par}{\\footer Page {\\b 1}}{\\*\\annotation Really?}';
+    expect(await read(`${margins}Text.\\par`)).toMatchObject({
+      text: 'Text.',
+      notes: ['Comments were left out.', 'Headers and footers were left out: Confidential draft · Page 1'],
+    });
+    expect(await read('Text.\\par')).toMatchObject({ notes: [] });
+  });
+
   test('has its tables, and not its pictures, fonts and instructions', async () => {
     const row = (one: string, other: string) => `\\trowd\\intbl ${one}\\cell ${other}\\cell\\row`;
     const junk = '{\\fonttbl{\\f0 Arial;}}{\\pict 89504e47}{\\*\\generator Word;}';

@@ -1,5 +1,6 @@
 import { decodeWindows1252 } from '../../../../lib/formats/windows-1252.ts';
 import { documentErrors } from '../errors.ts';
+import { leftOutNotes } from '../left-out.ts';
 import { MarkdownWriter } from '../markdown-writer.ts';
 import { Properties } from '../properties.ts';
 import type { Converted, ConvertOptions } from '../types.ts';
@@ -27,14 +28,6 @@ const skipped = new Set([
   'colortbl',
   'pict',
   'object',
-  'header',
-  'headerl',
-  'headerr',
-  'headerf',
-  'footer',
-  'footerl',
-  'footerr',
-  'footerf',
   'ftnsep',
   'ftnsepc',
   'pntext',
@@ -64,6 +57,7 @@ const skipped = new Set([
   'atnauthor',
   'passwordhash',
 ]);
+const margin = /^(?:header|footer)[lrf]?$/;
 /** Text after a star of these is shown all the same. */
 const shownStarred = new Set(['shptxt', 'shpinst', 'footnote']);
 const properties: Record<string, string> = {
@@ -119,7 +113,7 @@ const pages: Record<number, string> = {
   65001: 'utf-8',
 };
 
-type Target = 'text' | 'fonts' | 'styles' | 'property' | 'none';
+type Target = 'text' | 'fonts' | 'styles' | 'property' | 'margin' | 'none';
 
 interface State {
   target: Target;
@@ -152,6 +146,8 @@ class RtfReader {
   #isInTable = false;
   #wasInTable = false;
   readonly #found: Record<string, string> = {};
+  readonly #margins: string[] = [];
+  #hasComments = false;
 
   constructor(writer: MarkdownWriter) {
     this.#writer = writer;
@@ -175,7 +171,7 @@ class RtfReader {
     return {
       title: shown === '' ? null : shown,
       text: this.#writer.toString(),
-      notes: [],
+      notes: leftOutNotes({ hasComments: this.#hasComments, margins: this.#margins }),
       metadata: fields.fields,
     };
   }
@@ -207,7 +203,9 @@ class RtfReader {
     const isUnknown = this.#isStarred && !shownStarred.has(name);
     this.#isStarred = false;
     this.#flush();
+    if (name === 'annotation') this.#hasComments = true;
     if (isUnknown || skipped.has(name)) this.#state.target = 'none';
+    else if (margin.test(name) && this.#state.target === 'text') this.#beginMargin();
     else if (this.#state.target !== 'none' && !this.#setting(name, value)) this.#structure(name, value);
   }
 
@@ -230,7 +228,13 @@ class RtfReader {
     return true;
   }
 
+  #beginMargin(): void {
+    this.#state.target = 'margin';
+    this.#margins.push('');
+  }
+
   #structure(name: string, value: number | null): void {
+    if (this.#state.target === 'margin') return;
     if (name === 's') this.#style = value ?? 0;
     else if (name === 'outlinelevel') this.#level = (value ?? 9) < 9 ? (value ?? 0) + 1 : null;
     else if (this.#state.target === 'styles') return;
@@ -289,6 +293,7 @@ class RtfReader {
     const { target, property } = this.#state;
     if (target === 'text') this.#text += this.#shown(text);
     else if (target === 'styles') this.#styleName += text;
+    else if (target === 'margin') this.#margins.push(`${this.#margins.pop() ?? ''}${text}`);
     else if (target === 'property' && property !== '')
       this.#found[property] = (this.#found[property] ?? '') + text;
   }
