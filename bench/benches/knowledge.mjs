@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { startContender, until } from '../harness/children.mjs';
 import { format } from '../harness/figures.mjs';
-import { addDocuments, createKb, runKb } from '../harness/knowledge-sluice.mjs';
+import { addDocuments, createKb, listEmbedded, runKb } from '../harness/knowledge-sluice.mjs';
 import { markdownFiles, writeMarkdownFiles } from '../harness/markdown-files.mjs';
 import { flushWrites } from '../harness/postgres.mjs';
 import { makeScratch } from '../harness/scratch.mjs';
@@ -129,14 +129,11 @@ async function measureIndex({ database, serve }, made) {
   await addDocuments(serve, { kbId, files: made.files });
   await flushWrites(database);
   const { counters, seconds } = await runKb(serve, { database, kbId });
-  const stored = await database.query(
-    'select text from embeddings_index where kb_id = $1 and vector is not null order by chunk_id',
-    [kbId],
-  );
+  const stored = await listEmbedded(database, kbId);
   if (counters.docs_seen !== made.files.length || stored.length !== counters.chunks_processed) {
     throw new Error(`${stored.length} chunks are stored after ${JSON.stringify(counters)}`);
   }
-  made.texts ??= stored.map(({ text }) => text);
+  made.texts ??= stored;
   if (made.texts.length !== stored.length) throw new Error('The same files gave another number of chunks');
   return { [chunks]: stored.length / seconds, [documents]: null };
 }
@@ -162,7 +159,8 @@ async function measureAlone({ scratch, best }, { texts }) {
 async function sweepEmbedder({ size }, best) {
   const { createChunker } = await import('../../dist/modules/ingest/knowledge/chunkers/create-chunker.js');
   const { loadTokenCounter } = await import('../../dist/modules/ingest/knowledge/embedders/local-assets.js');
-  const settings = { strategy: 'markdown', maxTokens: 110 };
+  const { chunkerOf } = await import('../../dist/modules/ingest/knowledge/bases/form.js');
+  const settings = chunkerOf(undefined, { provider: 'local' });
   const chunker = createChunker(settings, { countTokens: await loadTokenCounter() });
   const texts = markdownFiles(size, 1).flatMap(({ content }) =>
     [...chunker.chunks(content)].map(({ text }) => text),

@@ -1,9 +1,16 @@
 import { makeCorpus } from '../../test/recall/corpus.ts';
 import { measureRecall, modes, resultsAskedFor } from '../../test/recall/recall.ts';
 import { readCollection } from '../harness/collection.mjs';
-import { collectionModes, indexCollection, judgeMode, judgePeer } from '../harness/collection-sluice.mjs';
+import {
+  collectionModes,
+  indexCollection,
+  judgeMode,
+  judgePeer,
+  listPassages,
+} from '../harness/collection-sluice.mjs';
 import { format } from '../harness/figures.mjs';
 import { addDocuments, createKb, runKb, search } from '../harness/knowledge-sluice.mjs';
+import { openPeer } from '../harness/peer-bm25.mjs';
 import { startServe } from '../harness/sluice.mjs';
 
 const metrics = [
@@ -15,6 +22,9 @@ const metrics = [
   { kind, key: `${kind}AmongFive`, of: 'amongFive', title: `${title}, among 5` },
 ]);
 const label = (mode) => `Sluice, ${mode}`;
+const peerLabel = 'MiniSearch, BM25';
+/** Of the published collections whose figures are known; the others are held to the modes alone. */
+const leastNdcg = new Map([['cranfield', 0.48]]);
 
 export const bench = {
   name: 'recall',
@@ -25,7 +35,8 @@ serve\` with default settings and its local embedder. Then 120 searches are made
 and no other document: 50 questions of somebody who knows what the subject is called, the same 50 of somebody who does
 not (no word in common but the most frequent ones), and 20 names, codes and numbers. Each passage and each name has a
 neighbour in another document that is about the same and is not the answer. The figures are per cent of the searches
-whose answer is the first result, or among the first five. The corpus is in
+whose answer is the first result, or among the first five. MiniSearch, a BM25 library with Porter's stemmer and a list
+of stop words, ranks the same passages with the same titles and headings. The corpus is in
 [test/recall](../../test/recall); \`npm test\` holds the hybrid search to it.`,
   size: 300,
   metrics: metrics.map(({ key, title }) => ({ key, title: `${title}, %`, better: 'more' })),
@@ -39,12 +50,15 @@ whose answer is the first result, or among the first five. The corpus is in
     });
     const judged = [];
     for (const folder of collections) judged.push(await judgeCollection({ serve, database, folder }));
+    const ours = modes.map((mode) => ({
+      label: label(mode),
+      measure: () => measure({ database, serve, corpus, mode }),
+    }));
+    const peer = { label: peerLabel, measure: () => measurePeer({ database, serve, corpus }) };
     return {
       describe: () => describeCollections(judged),
-      contenders: modes.map((mode) => ({
-        label: label(mode),
-        measure: () => measure({ database, serve, corpus, mode }),
-      })),
+      verdicts: judged.flatMap(verdictsOn),
+      contenders: [...ours, peer],
       close: serve.stop,
     };
   },
@@ -65,15 +79,14 @@ whose answer is the first result, or among the first five. The corpus is in
         };
       },
     })),
-    {
-      text: 'hybrid: paraphrases no worse than by meaning alone',
+    ...metrics.map(({ key, title }) => ({
+      text: `hybrid: ${title} no worse than by meaning or by words alone`,
       judge(figureOf) {
-        const [hybrid, vector] = ['hybrid', 'vector'].map((mode) =>
-          figureOf(label(mode), 'paraphraseAmongFive'),
-        );
-        return { reached: hybrid >= vector, figure: `${format(hybrid)} % and ${format(vector)} %` };
+        const [vector, text, hybrid] = modes.map((mode) => figureOf(label(mode), key));
+        const figure = `${format(hybrid)} %; ${format(vector)} % and ${format(text)} % alone`;
+        return { reached: hybrid >= Math.max(vector, text), figure };
       },
-    },
+    })),
   ],
 };
 
@@ -84,11 +97,31 @@ async function judgeCollection({ serve, database, folder }) {
   for (const mode of collectionModes) {
     rows.push({ label: label(mode), ...(await judgeMode({ serve, collection, kbId, mode })) });
   }
-  rows.push({ label: 'MiniSearch, BM25', ...(await judgePeer({ database, collection, kbId })) });
+  rows.push({ label: peerLabel, ...(await judgePeer({ database, collection, kbId })) });
   return { collection, passages, rows };
 }
 
-/** Lines of the page. Not held to a target: the collections are not part of the repository. */
+/** The targets of a collection; it is not part of the repository, so they count only in runs that have it. */
+function verdictsOn({ collection: { name }, rows }) {
+  const ndcgOf = (mode) => rows.find((row) => row.label === label(mode)).ndcg;
+  const [vector, text, hybrid] = modes.map(ndcgOf);
+  const least = leastNdcg.get(name);
+  const verdicts = [
+    {
+      target: `${name}: hybrid no worse than by meaning or by words alone`,
+      reached: hybrid >= Math.max(vector, text),
+      figure: `nDCG@10 ${hybrid.toFixed(3)}; ${vector.toFixed(3)} and ${text.toFixed(3)} alone`,
+    },
+  ];
+  if (least === undefined) return verdicts;
+  const figure = hybrid.toFixed(3);
+  return [
+    ...verdicts,
+    { target: `${name}: hybrid nDCG@10 at least ${least}`, reached: hybrid >= least, figure },
+  ];
+}
+
+/** Lines of the page. */
 function describeCollections(judged) {
   return judged.flatMap(({ collection: { name, documents, queries }, passages, rows }) => [
     '',
@@ -103,17 +136,35 @@ function describeCollections(judged) {
 
 /** A new knowledge base each time: the order in which chunks come in must not matter. */
 async function measure({ database, serve, corpus, mode }) {
+  const kbId = await indexCorpus({ database, serve, corpus });
+  return recallOf(corpus, mode, (query) => search(serve, { kbId, query, mode, limit: resultsAskedFor }));
+}
+
+/** The peer gets the passages of a knowledge base of its own. */
+async function measurePeer({ database, serve, corpus }) {
+  const kbId = await indexCorpus({ database, serve, corpus });
+  const passages = await listPassages(database, kbId);
+  const texts = new Map(passages.map(({ id, text }) => [id, text]));
+  const ask = openPeer(passages.map(({ id, text }) => ({ id, document: id, text })));
+  return recallOf(corpus, 'text', async (query) =>
+    ask(query)
+      .slice(0, resultsAskedFor)
+      .map((id) => ({ text: texts.get(id) })),
+  );
+}
+
+async function indexCorpus({ database, serve, corpus }) {
   const kbId = await createKb(serve, { name: 'Recall' });
   await addDocuments(serve, { kbId, files: corpus.files });
   const { counters } = await runKb(serve, { database, kbId });
   if (counters.docs_seen !== corpus.files.length) {
     throw new Error(`Only ${counters.docs_seen} of ${corpus.files.length} documents were read`);
   }
-  const measured = await measureRecall(
-    corpus.queries,
-    (query) => search(serve, { kbId, query, mode, limit: resultsAskedFor }),
-    [mode],
-  );
+  return kbId;
+}
+
+async function recallOf({ queries }, mode, ask) {
+  const measured = await measureRecall(queries, ask, [mode]);
   return Object.fromEntries(
     metrics.map(({ kind, key, of }) => [key, 100 * measured.find((each) => each.kind === kind)[of]]),
   );

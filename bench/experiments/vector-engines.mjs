@@ -1,13 +1,27 @@
-// Compares the exact engine with pgvector (HNSW, in PGlite) on synthetic vectors: time of a search, memory, recall.
-// Usage: node bench/experiments/vector-engines.mjs [SIZES] [DIMENSIONS]; needs a build. Sizes: 10000,100000,1000000.
+// Compares ways to find the nearest vectors: the exact engine as it is, the same with 8 bits, and pgvector with and
+// without its graph (HNSW). Synthetic vectors. Prints time of a search, memory, recall, and the time to build.
+// Usage: node bench/experiments/vector-engines.mjs [--sizes 10000,100000,1000000] [--dimensions 384] [--database URL]
+// Needs a build. Without a database (whose owner may create the extension), pgvector runs in PGlite, which is slower.
 import { performance } from 'node:perf_hooks';
-import { PGlite } from '@electric-sql/pglite';
-import { vector as pgvector } from '@electric-sql/pglite-pgvector';
+import { parseArgs } from 'node:util';
 import { dotProduct } from '../../dist/modules/ingest/knowledge/index/vector/scan.js';
+import { TopHits } from '../../dist/modules/ingest/knowledge/index/vector/top-hits.js';
+import { openBytes } from './byte-vectors.mjs';
 
-const sizes = (process.argv[2] ?? '10000').split(',').map(Number);
-const dimensions = Number(process.argv[3] ?? 384);
-const [clusters, queries, limit] = [200, 40, 10];
+const { values } = parseArgs({
+  options: {
+    sizes: { type: 'string', default: '10000' },
+    dimensions: { type: 'string', default: '384' },
+    database: { type: 'string' },
+  },
+});
+const sizes = values.sizes.split(',').map(Number);
+const dimensions = Number(values.dimensions);
+/** As many as a search of the product asks for, and how many of them a person sees. */
+const [limit, shown] = [200, 10];
+const [clusters, queries, rowsPerInsert] = [200, 60, 1_000];
+/** As the product sets them for this limit. */
+const candidates = 2 * limit;
 
 let state = 7;
 const next = () => {
@@ -19,7 +33,7 @@ const centres = Array.from({ length: clusters }, () => Float32Array.from({ lengt
 /** Near one of many centres, as passages of one topic are; of length 1. */
 function one() {
   const centre = centres[Math.floor((next() + 0.5) * clusters) % clusters];
-  const made = centre.map((value) => value + 0.7 * next());
+  const made = centre.map((value) => value + 1.4 * next());
   const length = Math.hypot(...made);
   return made.map((value) => value / length);
 }
@@ -28,73 +42,145 @@ for (const size of sizes) {
   const all = new Float32Array(size * dimensions);
   for (let at = 0; at < size; at += 1) all.set(one(), at * dimensions);
   const asked = Array.from({ length: queries }, one);
-  const exactTimes = [];
-  const nearest = asked.map((query) => {
-    const from = performance.now();
-    const best = scan(all, query, size);
-    exactTimes.push(performance.now() - from);
-    return best;
-  });
-  report(size, 'exact', exactTimes, { mb: (all.byteLength / 2 ** 20).toFixed(0), recall: 1, buildS: 0 });
-  await graph(size, all, asked, nearest);
+  const exact = await timed(asked, (query) => nearest(all, query));
+  report(size, 'exact, 32 bits', { ...exact, mb: all.byteLength / 2 ** 20 }, exact.found);
+  const bytes = openBytes(all, dimensions);
+  const rough = await timed(asked, (query) => bytes.nearest(query, limit));
+  report(size, 'exact, 8 bits', { ...rough, mb: bytes.bytes / 2 ** 20 }, exact.found);
+  // The best of the 8 bits, compared once more with 32: the database has those.
+  const twice = await timed(asked, (query) => again(all, query, bytes.nearest(query, 2 * limit)));
+  report(size, 'exact, 8 bits, then 32', { ...twice, mb: bytes.bytes / 2 ** 20 }, exact.found);
+  await withDatabase((db) => graphs(db, { size, all, asked, wanted: exact.found }));
 }
 
 /** The best of all, as the exact engine compares them. */
-function scan(all, query, size) {
-  const best = [];
-  let least = -2;
+function nearest(all, query) {
+  const best = new TopHits(limit);
+  const size = all.length / dimensions;
   for (let at = 0; at < size; at += 1) {
     const score = dotProduct(all, at * dimensions, query);
-    if (score <= least && best.length === limit) continue;
-    best.push({ at, score });
-    best.sort((a, b) => b.score - a.score);
-    if (best.length > limit) best.pop();
-    least = best.at(-1).score;
+    if (score >= best.threshold) best.offer(at, score);
   }
-  return best.map(({ at }) => at);
+  return best.sorted().map(({ chunkId }) => chunkId);
 }
 
-async function graph(size, all, asked, nearest) {
-  const db = await PGlite.create({ extensions: { vector: pgvector } });
-  await db.exec(`create extension vector; create table v (id int primary key, e vector(${dimensions}))`);
-  const text = (values) => `[${Array.from(values, (value) => value.toFixed(6)).join(',')}]`;
-  const from = performance.now();
-  for (let start = 0; start < size; start += 500) {
-    const rows = Array.from({ length: Math.min(500, size - start) }, (_, at) => {
-      const place = start + at;
-      return `(${place},'${text(all.subarray(place * dimensions, (place + 1) * dimensions))}')`;
-    });
-    await db.exec(`insert into v values ${rows.join(',')}`);
+function again(all, query, places) {
+  const best = new TopHits(limit);
+  for (const at of places) best.offer(at, dotProduct(all, at * dimensions, query));
+  return best.sorted().map(({ chunkId }) => chunkId);
+}
+
+async function withDatabase(work) {
+  if (values.database === undefined) {
+    const [{ PGlite }, { vector }] = await Promise.all([
+      import('@electric-sql/pglite'),
+      import('@electric-sql/pglite-pgvector'),
+    ]);
+    const db = await PGlite.create({ extensions: { vector } });
+    await work({ query: (text, args) => db.query(text, args) });
+    return db.close();
   }
-  const loadedAt = performance.now();
-  await db.exec(`set maintenance_work_mem = '1GB'; create index on v using hnsw (e vector_ip_ops)`);
-  const buildS = (performance.now() - loadedAt) / 1000;
-  const { rows } = await db.query(`select pg_total_relation_size('v') as bytes`);
-  await db.exec('set hnsw.ef_search = 100; set enable_seqscan = off');
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString: values.database });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.query('drop table if exists vector_engines');
+    await client.end();
+  }
+}
+
+async function graphs(db, { size, all, asked, wanted }) {
+  await db.query('create extension if not exists vector');
+  await db.query('drop table if exists vector_engines');
+  await db.query(`create table vector_engines (id integer primary key, e vector(${dimensions}) not null)`);
+  await db.query('alter table vector_engines alter column e set storage plain');
+  for (let start = 0; start < size; start += rowsPerInsert) {
+    const count = Math.min(rowsPerInsert, size - start);
+    const texts = Array.from({ length: count }, (_, at) =>
+      textOf(all.subarray((start + at) * dimensions, (start + at + 1) * dimensions)),
+    );
+    await db.query(
+      `insert into vector_engines
+       select ${start} + r.place - 1, r.e::vector from unnest($1::text[]) with ordinality as r (e, place)`,
+      [texts],
+    );
+  }
+  await db.query("set work_mem = '64MB'");
+  const nearestOf = (order, most) => async (query) => {
+    const { rows } = await db.query(
+      `with near as materialized (
+              select id, e from vector_engines order by ${order} limit ${most})
+       select id from near order by e <#> $1::vector, id limit ${limit}`,
+      [textOf(query)],
+    );
+    return rows.map(({ id }) => id);
+  };
+  const table = await bytesOf(db, 'vector_engines');
+  const plain = await timed(asked, nearestOf('e <#> $1::vector', limit));
+  report(size, 'pgvector, without a graph', { ...plain, mb: table }, wanted);
+  for (const [type, column] of [
+    ['vector', 'e'],
+    ['halfvec', `(e::halfvec(${dimensions}))`],
+  ]) {
+    await db.query("set maintenance_work_mem = '4GB'");
+    const from = performance.now();
+    await db.query(`create index vector_graph on vector_engines using hnsw (${column} ${type}_ip_ops)`);
+    const buildS = (performance.now() - from) / 1000;
+    await db.query(`set hnsw.ef_search = ${candidates}`);
+    await db.query('set enable_seqscan = off');
+    const cast = type === 'vector' ? '' : `(${dimensions})`;
+    const order = `${column} <#> $1::${type}${cast}`;
+    const found = await timed(asked, nearestOf(order, candidates));
+    report(
+      size,
+      `pgvector, graph of ${type}`,
+      { ...found, mb: await bytesOf(db, 'vector_graph'), buildS },
+      wanted,
+    );
+    await db.query('set enable_seqscan = on');
+    await db.query('drop index vector_graph');
+  }
+}
+
+async function bytesOf(db, name) {
+  const { rows } = await db.query('select pg_relation_size($1::regclass)::float8 as bytes', [name]);
+  return rows[0].bytes / 2 ** 20;
+}
+
+/** After three searches that warm caches and compilers. */
+async function timed(asked, search) {
+  for (const query of asked.slice(0, 3)) await search(query);
   const times = [];
-  let found = 0;
-  for (const [index, query] of asked.entries()) {
-    const startedAt = performance.now();
-    const hits = await db.query(`select id from v order by e <#> $1 limit ${limit}`, [text(query)]);
-    times.push(performance.now() - startedAt);
-    found += hits.rows.filter(({ id }) => nearest[index].includes(id)).length;
+  const found = [];
+  for (const query of asked) {
+    const from = performance.now();
+    found.push(await search(query));
+    times.push(performance.now() - from);
   }
-  const loadS = ((loadedAt - from) / 1000).toFixed(0);
-  const recall = found / (queries * limit);
-  report(size, 'pgvector', times, {
-    mb: (Number(rows[0].bytes) / 2 ** 20).toFixed(0),
-    recall,
-    buildS,
-    loadS,
-  });
-  await db.close();
+  return { times, found };
 }
 
-function report(size, engine, times, { mb, recall, buildS, loadS = 0 }) {
+function textOf(vector) {
+  return `[${Array.from(vector, (value) => value.toPrecision(7)).join(',')}]`;
+}
+
+function report(size, engine, { times, found, mb, buildS }, wanted) {
   const sorted = times.toSorted((a, b) => a - b);
   const [p50, p95] = [0.5, 0.95].map((share) => sorted[Math.floor(share * (sorted.length - 1))].toFixed(1));
+  const [few, many] = [shown, limit].map((most) => recallOf(found, wanted, most).toFixed(3));
+  const built = buildS === undefined ? '' : ` | ${buildS.toFixed(0)} s to build`;
   console.log(
-    `${size} × ${dimensions} ${engine}: p50 ${p50} ms, p95 ${p95} ms, ${mb} MB, recall ${recall.toFixed(3)}, ` +
-      `graph built in ${buildS.toFixed(0)} s after ${loadS} s of loading`,
+    `${size} × ${dimensions} | ${engine} | p50 ${p50} ms | p95 ${p95} ms | ${mb.toFixed(0)} MB | ` +
+      `recall@${shown} ${few} | recall@${limit} ${many}${built}`,
   );
+}
+
+function recallOf(found, wanted, most) {
+  const shares = found.map((ids, at) => {
+    const right = new Set(wanted[at].slice(0, most));
+    return ids.slice(0, most).filter((id) => right.has(id)).length / right.size;
+  });
+  return shares.reduce((sum, share) => sum + share, 0) / shares.length;
 }

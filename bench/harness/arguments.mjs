@@ -6,6 +6,7 @@ export const benchNames = [
   'ingest',
   'upload',
   'knowledge',
+  'passages',
   'recall',
   'catalog',
   'catalog-speed',

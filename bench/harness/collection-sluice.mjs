@@ -31,20 +31,26 @@ export async function judgeMode({ serve, collection, kbId, mode }) {
   return { ...judge(collection.queries, ranked), medianMs: tookMs.sort((a, b) => a - b)[tookMs.length >> 1] };
 }
 
-/** The peer gets the passages that Sluice has made, with the titles and headings that Sluice indexes with them. */
+/** The peer gets the passages that Sluice has made. */
 export async function judgePeer({ database, collection, kbId }) {
+  const passages = await listPassages(database, kbId);
+  const ask = openPeer(passages.map(({ id, uri, text }) => ({ id, document: idOf(uri), text })));
+  const ranked = collection.queries.map(({ text }) => documentsOf(ask(text)));
+  return judge(collection.queries, ranked);
+}
+
+/** With the titles and headings that Sluice indexes with them. */
+export async function listPassages(database, kbId) {
   const rows = await database.query(
-    `select e.chunk_id::text as id, d.uri, concat_ws(E'\\n', nullif(e.context, ''), e.text) as text
+    `select d.uri, concat_ws(E'\\n', nullif(e.context, ''), e.text) as text
        from knowledge_documents d
        join knowledge_links l using (tenant_id, kb_id, document_id, revision)
        join embeddings_index e using (tenant_id, kb_id, generation, chunk_id)
-      where d.kb_id = $1`,
+      where d.kb_id = $1
+      order by e.chunk_id, d.uri`,
     [kbId],
   );
-  const passages = rows.map(({ uri, text }, at) => ({ id: at, document: idOf(uri), text }));
-  const ask = openPeer(passages);
-  const ranked = collection.queries.map(({ text }) => documentsOf(ask(text)));
-  return judge(collection.queries, ranked);
+  return rows.map((row, id) => ({ ...row, id }));
 }
 
 function idOf(uri) {

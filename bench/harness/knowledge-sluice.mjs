@@ -1,7 +1,7 @@
 // Knowledge bases through the product: over HTTP, and done when the run says so.
 import { until } from './children.mjs';
 
-const waitLimitMs = 1_800_000;
+const waitLimitMs = 7_200_000;
 const filesPerForm = 250;
 
 export async function createKb(serve, body) {
@@ -46,6 +46,19 @@ export async function runKb(serve, { database, kbId }) {
     throw new Error(`The run is ${job.status}: ${job.error_message ?? JSON.stringify(job.counters)}`);
   }
   return { counters: job.counters, seconds: (job.finishedAtMs - startedAtMs) / 1000 };
+}
+
+/** What the embedder was given for each passage: its text below the title and headings that it does not contain. */
+export async function listEmbedded(database, kbId) {
+  const rows = await database.query(
+    `select concat_ws(E'\\n', nullif(context, ''), text) as text
+       from embeddings_index
+      where kb_id = $1
+        and vector is not null
+      order by chunk_id`,
+    [kbId],
+  );
+  return rows.map(({ text }) => text);
 }
 
 export async function search(serve, { kbId, query, mode, limit }) {

@@ -55,7 +55,7 @@ async function runBench(bench, options) {
     const opened = await bench.open({ ...context, settings });
     try {
       const series = await interleave(opened.contenders, { rounds, metrics: bench.metrics });
-      const verdicts = bench.targets.map((target) => judge(target, series));
+      const verdicts = [...bench.targets.map((target) => judge(target, series)), ...(opened.verdicts ?? [])];
       const machine = machineOf(server);
       const report = { bench, size, rounds, isTrial: isTrial(bench, options), startedAt, machine };
       const details = opened.describe?.() ?? [];
