@@ -46,6 +46,12 @@ export async function closeBatch(
   const { job, changes, fresh } = end;
   const delta = end.delta ?? deltaOf(changes, end.from ?? 'PROCESSING');
   const resultColumns = newColumns(job, changes);
+  // Known once it is stored: a transaction that fails is repeated with the same job, and has to name them again.
+  if (resultColumns.length > 0) {
+    tx.afterCommit(() => {
+      job.resultColumns = [...new Set([...job.resultColumns, ...resultColumns])];
+    });
+  }
   const report = changes.length > 0 ? { report: end.controllers } : {};
   const counts = await moveItemCounts(tx, job, { delta, fresh, resultColumns, ...report });
   if (counts === null) throw notRunning(job);
@@ -137,6 +143,5 @@ function newColumns(job: ItemJob, changes: readonly ItemChange[]): string[] {
   // The columns of inputs are known since the ingest.
   if (changes.some(({ resultIsInput }) => resultIsInput)) job.columns.forEach(add);
   for (const { resultJson } of changes) if (resultJson !== null) resultKeysOf(resultJson).forEach(add);
-  job.resultColumns = [...known];
   return fresh;
 }
