@@ -3737,7 +3737,8 @@ create table public.job_items (
   throttled_count smallint,
   not_found_count smallint,
   uncharged smallint,
-  progress_json json
+  progress_json json,
+  earlier_attempts integer
 ) with (autovacuum_vacuum_insert_scale_factor=0.2, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=5000, fillfactor=90);
 
 create table public.knowledge_bases (

@@ -128,7 +128,14 @@ test('every attempt of a row has a key of its own', { timeout: 120_000 }, async 
   const world = await open({ failures: { status: 0.4 }, latencyMs: 5 });
   const jobId = await world.ask(20);
   await eventually(() => isDone(jobId), 'the rows are done', 90_000);
+  const { body } = await world.server.call(world.tenantId, 'POST', `/api/jobs/${jobId}/reprocess`, {
+    statuses: ['DONE', 'ERROR'],
+    resetAttempts: true,
+  });
+  expect(body).toMatchObject({ reset: 20 });
+  await eventually(() => isDone(jobId), 'the rows are done again', 90_000);
   const keys = world.provider.calls.map(({ key }) => key);
+  expect(keys.length).toBeGreaterThanOrEqual(40);
   expect(keys.every((key) => key?.startsWith(jobId))).toBe(true);
   expect(new Set(keys).size).toBe(keys.length);
 });

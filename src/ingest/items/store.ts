@@ -368,6 +368,8 @@ export async function resetItems(tx: Tx, request: ReprocessRequest): Promise<Rep
     ), changed as (
       update job_items j
          set status = 'PENDING',
+             earlier_attempts = case when ${request.resetAttempts}
+               then coalesce(j.earlier_attempts, 0) + j.attempts else j.earlier_attempts end,
              attempts = case when ${request.resetAttempts} then 0 else j.attempts end,
              throttled_count = case when ${request.resetAttempts} then null else j.throttled_count end,
              not_found_count = case when ${request.resetAttempts} then null else j.not_found_count end,

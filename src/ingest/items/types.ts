@@ -87,6 +87,8 @@ export interface ClaimedItem {
   notFound: number;
   /** Of the attempts: those that were lost because a worker was cut off. They are given back with the next outcome. */
   uncharged?: number;
+  /** Those before the count began again; only the number of an attempt needs them. */
+  earlierAttempts?: number;
   /** Unchanged: numbers of any length and every key survive. */
   inputJson: string;
   /** How far the row came before, for a processor of several steps. */

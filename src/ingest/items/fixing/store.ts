@@ -28,6 +28,7 @@ export async function correctItem(
        set input_json = ${row.inputJson}::json,
            normalized_json = ${row.normalizedJson}::jsonb,
            status = 'PENDING',
+           earlier_attempts = coalesce(earlier_attempts, 0) + attempts,
            attempts = 0,
            uncharged = null,
            throttled_count = null,

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
+import { itemBounds } from '../../../../test/support/worlds/item-bounds.ts';
 import { insertHiddenJob } from '../../../kernel/jobs/shared/shared-store.ts';
 import { newId } from '../../../lib/ids.ts';
-import { insertItemJob } from '../store.ts';
+import { correctItem } from '../fixing/store.ts';
+import { insertItemJob, resetItems } from '../store.ts';
 import { type ClaimedItem, type JobKey, pipelineName } from '../types.ts';
-import { givenBack } from './outcomes.ts';
+import { changeOf, givenBack } from './outcomes.ts';
 import { ClaimedInput } from './processing.ts';
 import { noopProcessor } from './processors/noop.ts';
 import { changeItems, claimCrashedItem, claimItems, releaseExpired } from './store.ts';
@@ -57,4 +59,46 @@ for (const [holder, expiresAt] of [
       );
     }
   });
+}
+
+const claimOne = async (key: JobKey) => {
+  const lock = { ...key, workerId: newId(), lockToken: newId(), lockMs: 60_000 };
+  const [item] = await database.db.tenant(key.tenantId, (tx) => claimItems(tx, { ...lock, limit: 1 }));
+  const changes = [changeOf(item as ClaimedItem, failed, itemBounds)];
+  await database.db.tenant(key.tenantId, (tx) =>
+    changeItems(tx, key, { lockToken: lock.lockToken, changes }),
+  );
+  return attemptOf(item);
+};
+
+test('an attempt after a reset or a correction has a number that no attempt had before', async () => {
+  const key = await makeRow();
+  const itemId = (await idsOf(key))[0] ?? 0;
+  expect(await claimOne(key)).toBe(1);
+  await database.db.tenant(key.tenantId, (tx) => resetItems(tx, { ...resetAll, ...key }));
+  expect(await claimOne(key)).toBe(2);
+  const corrected = { ...key, itemId, inputJson: '{"a":1}', normalizedJson: null };
+  await database.db.tenant(key.tenantId, (tx) => correctItem(tx, corrected));
+  expect(await claimOne(key)).toBe(3);
+  await database.db.tenant(key.tenantId, (tx) =>
+    resetItems(tx, { ...resetAll, ...key, resetAttempts: false }),
+  );
+  expect(await claimOne(key)).toBe(4);
+});
+
+const failed = { status: 'ERROR', code: 'broken', message: 'broken', class: 'permanent' } as const;
+const resetAll = {
+  statuses: ['ERROR' as const],
+  itemIds: null,
+  errorCode: null,
+  resetAttempts: true,
+  maxAttemptsError: 5,
+  maxAttemptsNotFound: 2,
+  afterId: 0,
+  limit: 10,
+};
+
+async function idsOf({ jobId }: JobKey): Promise<number[]> {
+  const rows = await database.owner<{ id: string }>('select id from job_items where job_id = $1', [jobId]);
+  return rows.map(({ id }) => Number(id));
 }

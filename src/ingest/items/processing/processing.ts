@@ -104,12 +104,21 @@ export class ClaimedInput implements ItemInput {
   #normalized: Record<string, unknown> | undefined;
 
   constructor(item: ClaimedItem, processor: Processor) {
-    const { id, rowNo, attempts, crashes, strategy, inputJson, progressJson = null } = item;
+    const {
+      id,
+      rowNo,
+      attempts,
+      earlierAttempts = 0,
+      crashes,
+      strategy,
+      inputJson,
+      progressJson = null,
+    } = item;
     this.id = id;
     this.rowNo = rowNo;
     this.attempts = attempts;
-    // A claim after a crash repeats the attempt that nobody heard the end of.
-    this.attemptNo = attempts - crashes;
+    // A claim after a crash repeats the attempt that nobody heard the end of. No other attempt has its number.
+    this.attemptNo = earlierAttempts + attempts - crashes;
     this.strategy = strategy;
     this.inputJson = inputJson;
     this.progressJson = progressJson;

@@ -7,7 +7,8 @@ const lines = (texts: readonly string[]): string => texts.join('\n');
 
 const claimedItem = trustedSql(
   `id, row_no as "rowNo", attempts, strategy, crashes, coalesce(throttled_count, 0) as throttled,
-   coalesce(not_found_count, 0) as "notFound", coalesce(uncharged, 0) as uncharged, input_json::text as "inputJson",
+   coalesce(not_found_count, 0) as "notFound", coalesce(uncharged, 0) as uncharged,
+   coalesce(earlier_attempts, 0) as "earlierAttempts", input_json::text as "inputJson",
    progress_json::text as "progressJson"`,
 );
 

@@ -1,0 +1,2 @@
+alter table job_items
+  drop column earlier_attempts;
