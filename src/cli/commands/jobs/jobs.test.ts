@@ -74,6 +74,17 @@ test('jobs are listed over all pages, filtered, as a table and as JSON', async (
   expect(JSON.parse(none.stdout)).toEqual({ data: [], has_more: false });
 });
 
+test('a job that is never retried as a whole shows no tries', async () => {
+  const tenantId = await newTenant(database);
+  const job = { pipeline: 'probe', maxRetries: 0, createdBy: 'a-user', userId: 'a-user' };
+  const { jobId } = await dispatch(held.kernel, tenantId, { ...job, subjectId: 'once' });
+  await newJob(tenantId, 'five times');
+  const [, five, once] = (await runHere(tenantId, 'jobs', 'list')).stdout.split('\n');
+  expect(five).toMatch(/queued +0\/5 /);
+  expect(once).toMatch(/queued +- /);
+  expect((await runHere(tenantId, 'jobs', 'show', jobId)).stdout).not.toContain('tries');
+});
+
 test('a limit beyond one page of the server is read page by page', async () => {
   const tenantId = await newTenant(database);
   await database.owner(

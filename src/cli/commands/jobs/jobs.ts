@@ -48,10 +48,15 @@ function listRow(job: JobView): string[] {
     shortText(job.pipeline, 20),
     shortText(job.name, 36),
     job.stage === null ? job.status : `${job.status} (${shortText(job.stage, 20)})`,
-    `${job.retryCount}/${job.maxRetries}`,
+    triesOf(job, '/'),
     shortTime(job.updatedAt),
     shortText(job.errorCode, 40),
   ];
+}
+
+/** A job of rows is never retried as a whole: each row has tries of its own. */
+function triesOf({ retryCount, maxRetries }: JobView, between: string): string {
+  return maxRetries === 0 ? '-' : `${retryCount}${between}${maxRetries}`;
 }
 
 function addShow(jobs: Command): void {
@@ -132,7 +137,7 @@ function describeJob(job: JobView): string {
     ['workspace', job.workspaceId ?? '-'],
     ['status', job.status],
     ['stage', shortText(job.stage, 64)],
-    ['tries', `${job.retryCount} of ${job.maxRetries}`],
+    ['tries', triesOf(job, ' of ')],
     ['next try', shortTime(job.nextRetryAt)],
     ['error', shortText(job.errorCode, 100)],
     ['message', shortText(job.errorMessage, 500)],

@@ -126,6 +126,10 @@ test('several files become several jobs, and options are read from a file', asyn
     { queueState: 'DONE', totalItems: 2, failedItems: 1, fileName: 'two.ndjson' },
   ]);
   expect(imported.code).toBe(3);
+  const [, two, one] = (await runHere(tenantId, 'list')).stdout.split('\n');
+  expect(two).toMatch(/ two\.ndjson +partly done +2 of 2 +1 +validate /);
+  expect(one).toMatch(/ one\.csv +done +1 of 1 +- +validate /);
+  expect((await runHere(tenantId, 'list', '--status', 'canceled')).stderr).toBe('No job of rows matches.\n');
 });
 
 test('a processor’s bugs are the errors of their own rows, which end with 3 and can be processed again', async () => {

@@ -8,14 +8,16 @@ import { note, print, printJson } from '../../../cli/terminal/output.ts';
 import { shortBytes } from '../../../cli/terminal/progress.ts';
 import { chooseFormat, type ExportFormat, exportFormats, exportItems, refuseTerminal } from './export.ts';
 import { addFixing } from './fixing.ts';
+import { addList } from './list.ts';
 import { addTemplates } from './templates.ts';
 import { describeEnd, exitCodeOfItems, type ItemJobView, watchItems } from './watch.ts';
 
 export function addItemsCommand(program: Command): void {
   const items = program
     .command('items')
-    .description('Import files of rows, and follow and export what becomes of them.');
+    .description('Import files of rows, and list, follow and export what becomes of them.');
   addImport(items);
+  addList(items);
   addWatch(items);
   addReprocess(items);
   addExport(items);
