@@ -20,7 +20,7 @@ export interface PaceWindow {
 
 const limitShare = 0.55;
 /** Fewer show no rate. */
-const fewestCalls = 8;
+export const fewestCalls = 8;
 
 export function countIn(window: PaceWindow, { outcome }: CallEnd, nowMs: number): PaceWindow {
   if (window.stale > 0) {

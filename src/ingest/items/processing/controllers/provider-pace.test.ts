@@ -282,16 +282,42 @@ describe('a provider that allows 50 calls a second, saves up 50, and breaks 20 %
     return taken / 120 / allowed;
   };
 
-  // Each look above the limit costs a whole Retry-After: the longer it is, the less of the rate is used.
+  // Each look above the limit costs a whole Retry-After: the longer it is, the longer the next look is left.
   test.each([
     [0, 0.95],
     [1, 0.95],
-    [2, 0.7],
-    [5, 0.4],
+    [2, 0.9],
+    [3, 0.9],
+    [5, 0.8],
   ])('with Retry-After: %i is used at %f of that or more', (seconds, least) => {
     for (const seed of [11, 12, 13]) expect(usedWith(seconds, seed)).toBeGreaterThanOrEqual(least);
   });
 });
+
+test.each([
+  [50, 5],
+  [20, 2],
+  [10, 10],
+])(
+  'a provider that allows %i calls a second, saves up %i and says Retry-After: 1 is used at 70 percent or more',
+  (perSecond, burst) => {
+    for (const seed of [1, 2, 3]) {
+      const bucket = tokenBucket({ perSecond, burst, saysWhen: false });
+      const run = simulate({
+        seconds: 100,
+        latencyMs: (random) => 40 + 40 * random(),
+        answer: (nowMs, random) => {
+          const end = bucket(nowMs, random);
+          return end.outcome === 'throttled' ? { ...end, retryAfterMs: 1_000 } : end;
+        },
+        seed,
+      });
+      const { perSecond: used, throttledShare } = measure(run, { fromS: 20, toS: 100 });
+      expect(used).toBeGreaterThanOrEqual(perSecond * 0.7);
+      expect(throttledShare).toBeLessThanOrEqual(0.05);
+    }
+  },
+);
 
 test('one call in eleven throttled at random, with Retry-After: 1, slows nothing down but the pauses', () => {
   const run = simulate({

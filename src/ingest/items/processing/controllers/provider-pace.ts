@@ -2,6 +2,7 @@ import { clamp } from '../../../../lib/numbers.ts';
 import {
   countIn,
   emptyWindow,
+  fewestCalls,
   isLimit,
   type PaceWindow,
   passedSinceLimit,
@@ -21,7 +22,7 @@ export interface PaceBounds {
   maxRetryAfterMs: number;
 }
 
-export const defaultPaceBounds: PaceBounds = { maxConcurrency: 64, maxRetryAfterMs: 300_000 };
+export const defaultPaceBounds: PaceBounds = { maxConcurrency: 64, maxRetryAfterMs: 24 * 3_600_000 };
 
 /** `failed` is a 5xx, a timeout or a broken connection; a definite response such as 404 is a success here. */
 export interface CallEnd {
@@ -54,6 +55,10 @@ export interface PaceState {
   /** Starts per second that the provider let through when it last throttled us. */
   knownRate: number;
   cleanWindows: number;
+  /** Until `untilMs` the rate is not raised, because meeting the limit is dear; a new hold may begin at `againAtMs`. */
+  hold: { untilMs: number; againAtMs: number; broken: number };
+  /** The last rate at which a whole window was clean; 0 is unknown. */
+  safeRate: number;
   throttling: ThrottleMemory;
   window: PaceWindow;
 }
@@ -72,6 +77,8 @@ const windowSize = {
 };
 const throttledShareLimit = 0.05;
 const pausedShareLimit = 0.2;
+/** In a small window, so many are chance. */
+const fewThrottled = 2;
 /** Shorter pauses are part of the pace; longer ones cost so much that they are worth avoiding one by one. */
 const longPauseMs = 500;
 /** A throttled call after so many others shows that what was saved up is used up. */
@@ -81,6 +88,10 @@ const catchUpMs = 100;
 const probeAfter = { throttled: 4, failures: 8 };
 const backoff = { baseMs: 250, capMs: 5_000 };
 const outage = { minMs: 500, maxMs: 60_000 };
+/** A pause that shows the limit is paid for by so many times its length without another look. */
+const holdFactor = 15;
+const maxHoldMs = 300_000;
+const maxBroken = 3;
 /** Slower than one start per minute is a matter for Retry-After, not for the delay. */
 const minRate = 1 / 60;
 /** Clean windows, far below the allowed rate, after which the delay is dropped. */
@@ -103,6 +114,8 @@ export function initialPace(nowMs: number, bounds: PaceBounds): PaceState {
     clean: { calls: 0, sinceMs: nowMs },
     knownRate: 0,
     cleanWindows: 0,
+    hold: { untilMs: 0, againAtMs: 0, broken: 0 },
+    safeRate: 0,
     throttling: noThrottling,
     window: emptyWindow(nowMs),
   };
@@ -194,7 +207,9 @@ function afterThrottling(state: PaceState, end: CallEnd, context: TroubleContext
     const waitMs = clamp(end.retryAfterMs, { min: 0, max: bounds.maxRetryAfterMs });
     const untilMs = nowMs + waitMs;
     const moreMs = waitMs < longPauseMs ? 0 : Math.max(0, untilMs - Math.max(nowMs, state.resumeAtMs));
-    const paused = pause(moreMs > 0 ? metLimit(state, context) : state, untilMs);
+    const met = moreMs > 0 ? metLimit(state, context) : state;
+    const hold = holdAfter(state, { nowMs, untilMs, moreMs, hasMetLimit: met !== state });
+    const paused = pause({ ...met, hold }, untilMs);
     const askedPauseMs = paused.window.askedPauseMs + moreMs;
     return { ...paused, window: { ...paused.window, hadRetryAfter: true, askedPauseMs } };
   }
@@ -212,15 +227,37 @@ function metLimit(state: PaceState, { nowMs, clean }: TroubleContext): PaceState
   if (clean.calls < cleanCalls || state.delayMs === 0) return state;
   const shown = (clean.calls * 1000) / Math.max(1, nowMs - clean.sinceMs);
   const rate = 1000 / state.delayMs;
-  const lower = clamp(shown, { min: rate * 0.7, max: rate * 0.95 });
+  const { safeRate } = state;
+  // Between what has come through, pauses included, and what was never throttled, but may have been saved up.
+  const most = clamp(safeRate > 0 ? safeRate * 0.98 : rate, { min: rate * 0.6, max: rate * 0.95 });
+  const lower = clamp((shown * most * most) ** (1 / 3), { min: rate * 0.6, max: most });
   const reason = `throttled after ${clean.calls} calls`;
   const slowed = { ...state, knownRate: Math.max(lower, shown), cleanWindows: 0, isFresh: false, reason };
   return { ...slowed, delayMs: 1000 / lower, window: { ...emptyWindow(nowMs), stale: state.inFlight } };
 }
 
+/**
+ * A look above the limit costs the whole pause, so the next one is left until that has paid off. Calls that are
+ * throttled all the same show that the rate is not the reason.
+ */
+function holdAfter(
+  { hold, resumeAtMs }: PaceState,
+  met: { nowMs: number; untilMs: number; moreMs: number; hasMetLimit: boolean },
+): PaceState['hold'] {
+  const { nowMs, untilMs, moreMs, hasMetLimit } = met;
+  // Calls that were on their way when the pause began show nothing.
+  if (nowMs < resumeAtMs) return hold;
+  const broken = nowMs < hold.untilMs ? hold.broken + 1 : nowMs < hold.againAtMs ? hold.broken : 0;
+  const endMs = untilMs + Math.min(moreMs * holdFactor, maxHoldMs);
+  if (hasMetLimit && broken < maxBroken) return { untilMs: endMs, againAtMs: endMs, broken };
+  return { ...hold, untilMs: nowMs, broken };
+}
+
 function pause(state: PaceState, untilMs: number): PaceState {
   const resumeAtMs = Math.max(state.resumeAtMs, untilMs);
-  return { ...state, resumeAtMs, window: { ...state.window, hadPause: true } };
+  // Nothing is made up for after a pause: a provider may not take more than a few calls at once.
+  const dueAtMs = state.delayMs > 0 ? Math.max(state.dueAtMs, resumeAtMs) : state.dueAtMs;
+  return { ...state, resumeAtMs, dueAtMs, window: { ...state.window, hadPause: true } };
 }
 
 /** With many calls at once, a few bad responses in a row are chance; a whole round of them is not. */
@@ -237,7 +274,8 @@ function closeWindow(state: PaceState, nowMs: number): PaceState {
   if (throttled / calls <= throttledShareLimit) return speedUp(fresh, state.window, nowMs);
   if (askedPauseMs > 0 && isLimit(state.window)) return toShownRate(fresh, state.window, nowMs);
   // Pauses slow calls down already: with them, a few throttled ones need nothing more.
-  if (askedPauseMs > 0 && throttled / calls <= pausedShareLimit) return speedUp(fresh, state.window, nowMs);
+  const areFew = throttled <= fewThrottled || throttled / calls <= pausedShareLimit;
+  if (askedPauseMs > 0 && areFew) return speedUp(fresh, state.window, nowMs);
   return slowDown({ ...fresh, isFresh: false }, state.window, nowMs);
 }
 
@@ -247,17 +285,19 @@ function toShownRate(state: PaceState, window: PaceWindow, nowMs: number): PaceS
   const passed = calls - throttled;
   const concurrency = Math.max(1, state.concurrency * 0.7);
   const reason = `${throttled} of ${calls} calls throttled`;
-  const slowed = { ...state, concurrency, cleanWindows: 0, isFresh: false, reason };
-  // Nothing got through: this shows an outage, not a rate. The pauses take care of it.
+  const slowed = { ...state, concurrency, cleanWindows: 0, safeRate: 0, isFresh: false, reason };
+  // Nothing got through: an outage, which the pauses take care of, and no rate.
   if (passed === 0) return slowed;
   const shown = (passed * 1000) / Math.max(1, Math.max(nowMs, state.resumeAtMs) - startedAtMs);
+  const active = perSecond(calls, window, nowMs);
   const before = state.delayMs === 0 ? Number.POSITIVE_INFINITY : 1000 / state.delayMs;
   const rate =
     clamp(shown, { min: before === Number.POSITIVE_INFINITY ? minRate : before / 2, max: before }) * 0.95;
   return {
     ...slowed,
     delayMs: 1000 / Math.max(rate, minRate),
-    knownRate: Math.max(shown, state.knownRate * 0.8),
+    // The limit lies between this rate and that of the calls that were too many.
+    knownRate: Math.max(state.delayMs === 0 ? Math.sqrt(shown * active) : shown, state.knownRate * 0.8),
     window: { ...state.window, stale: state.inFlight },
   };
 }
@@ -266,7 +306,12 @@ function toShownRate(state: PaceState, window: PaceWindow, nowMs: number): PaceS
 function slowDown(state: PaceState, window: PaceWindow, nowMs: number): PaceState {
   const { calls, throttled } = window;
   const passed = calls - throttled;
-  const slowed = { ...state, cleanWindows: 0, reason: `${throttled} of ${calls} calls throttled` };
+  const slowed = {
+    ...state,
+    cleanWindows: 0,
+    safeRate: 0,
+    reason: `${throttled} of ${calls} calls throttled`,
+  };
   // Nothing got through: this shows an outage, not a rate. The pause between probes takes care of it.
   if (passed === 0) return { ...slowed, concurrency: Math.max(1, state.concurrency / 2) };
 
@@ -318,22 +363,33 @@ function speedUp(state: PaceState, window: PaceWindow, nowMs: number): PaceState
   const clean = { ...state, cleanWindows, throttling: cleanWindows > 1 ? noThrottling : state.throttling };
   if (state.delayMs === 0) return { ...clean, reason: 'no limit met' };
   const rate = 1000 / state.delayMs;
-  if (perSecond(window.calls, window, nowMs) < rate * 0.5) {
+  // Pauses are not for want of calls.
+  const openMs = Math.max(1, nowMs - window.startedAtMs - window.askedPauseMs);
+  if ((window.calls * 1000) / openMs < rate * 0.5) {
     // The delay is not the limit now. Keep it for a while: demand may return.
-    return cleanWindows < forgetAfterWindows ? clean : { ...clean, delayMs: 0, reason: 'no limit met' };
+    return cleanWindows < forgetAfterWindows
+      ? clean
+      : { ...clean, delayMs: 0, safeRate: 0, reason: 'no limit met' };
   }
   const careful = state.knownRate * 0.8;
+  if (nowMs < state.hold.untilMs && rate >= careful) {
+    const reason = `${rate.toFixed(1)} calls per second, just below the limit that was met`;
+    return { ...clean, cleanWindows: state.cleanWindows, reason };
+  }
   // The known rate is out of date after so many increases without meeting a limit.
-  const step = cleanWindows > 4 ? rate * 0.25 : state.knownRate * 0.03 * cleanWindows;
+  const isLost = cleanWindows > (state.hold.againAtMs > 0 ? 10 : 4);
+  const step = isLost ? rate * 0.25 : state.knownRate * 0.03 * Math.min(cleanWindows, 4);
   const raised = rate < careful ? Math.min(rate * 1.5, careful) : rate + step;
-  return { ...clean, delayMs: 1000 / raised, reason: `${raised.toFixed(1)} calls per second, growing` };
+  const reason = `${raised.toFixed(1)} calls per second, growing`;
+  return { ...clean, safeRate: rate, delayMs: 1000 / raised, reason };
 }
 
 function isOver({ window, inFlight, resumeAtMs }: PaceState, nowMs: number): boolean {
   const { startedAtMs, calls, throttled, askedPauseMs } = window;
   const tookMs = nowMs - startedAtMs;
   // All that was on its way when the provider asked for a pause has come back.
-  if (throttled >= 2 && askedPauseMs > 0 && resumeAtMs > nowMs && inFlight === 0) return true;
+  const isPaused = askedPauseMs > 0 && resumeAtMs > nowMs;
+  if (throttled >= 2 && calls >= fewestCalls && isPaused && inFlight === 0) return true;
   if (throttled >= windowSize.troubles && tookMs >= windowSize.troubledMs) return true;
   if (calls >= windowSize.calls && tookMs >= windowSize.minMs) return true;
   if (throttled === 0 && calls >= windowSize.slowCalls && tookMs >= windowSize.cleanMs) return true;
