@@ -5,7 +5,8 @@ import { defineConfig } from 'vitest/config';
 const databaseTests = [
   // Not the room of the kernel that knows no database: crawl.
   'src/kernel/!(crawl)/**/*.test.ts',
-  'src/lib/postgres/{db,migrate,sql,transaction}*.test.ts',
+  'src/lib/postgres/{db,migrate,sql}*.test.ts',
+  'src/lib/postgres/transaction/*.test.ts',
   'src/**/{store,*-store,*.store,*.database,claim}.test.ts',
 ];
 const tidyTests = ['test/tidy.test.ts'];

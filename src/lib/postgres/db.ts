@@ -2,12 +2,18 @@ import pg from 'pg';
 import { isSluiceError } from '../errors.ts';
 import { isReadOnlyServer, toDatabaseError } from './db-errors.ts';
 import { ConnectionPool, type ConnectionWait } from './pool/connection-pool.ts';
-import { queryBatch } from './query-batch.ts';
 import { kernelUrlFor } from './roles.ts';
 import { type Sql, sql, trustedSql } from './sql.ts';
 import { TenantSigner } from './tenant-signer.ts';
-import { commit, type OpenTransaction, rollBack, settingStatement, transactionOn } from './transaction.ts';
-import { watchConnection } from './watch-connection.ts';
+import { queryBatch } from './transaction/query-batch.ts';
+import {
+  commit,
+  type OpenTransaction,
+  rollBack,
+  settingStatement,
+  transactionOn,
+} from './transaction/transaction.ts';
+import { watchConnection } from './transaction/watch-connection.ts';
 
 /**
  * The only way to the database. Every transaction runs under a group role that its login has to step into (`set role`),

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { Database } from '../../../src/lib/postgres/db.ts';
-import { QueryBatch, queryAll } from '../../../src/lib/postgres/query-batch.ts';
+import { QueryBatch, queryAll } from '../../../src/lib/postgres/transaction/query-batch.ts';
 
 /** One side of a race: real code of the product, on a database of which every round trip is one step. */
 export interface Actor {

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { inSavepoint } from '../../../lib/postgres/savepoint.ts';
+import { inSavepoint } from '../../../lib/postgres/transaction/savepoint.ts';
 import { addFigures } from '../reconciliation/stored-sums.ts';
 import type { StoredSums } from '../reconciliation/sums-store.ts';
 import type { EntityType, FactType } from '../reports/types.ts';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type pg from 'pg';
-import type { TransactionContext } from './db.ts';
+import type { TransactionContext } from '../db.ts';
 
 /** Ends the connection at the limit or the signal; the statement that waits on it then fails as unavailable. */
 export function watchConnection(

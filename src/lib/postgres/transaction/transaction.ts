@@ -1,9 +1,9 @@
 import type pg from 'pg';
-import type { DatabaseRole, Tx } from './db.ts';
-import { databaseErrors, saysNothingWasKept } from './db-errors.ts';
-import type { ConnectionWait } from './pool/connection-pool.ts';
+import type { DatabaseRole, Tx } from '../db.ts';
+import { databaseErrors, saysNothingWasKept } from '../db-errors.ts';
+import type { ConnectionWait } from '../pool/connection-pool.ts';
+import { type Sql, trustedSql } from '../sql.ts';
 import { queryAll } from './query-batch.ts';
-import { type Sql, trustedSql } from './sql.ts';
 
 export interface OpenTransaction {
   role: DatabaseRole;

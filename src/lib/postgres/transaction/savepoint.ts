@@ -1,5 +1,5 @@
-import type { Tx } from './db.ts';
-import { sql } from './sql.ts';
+import type { Tx } from '../db.ts';
+import { sql } from '../sql.ts';
 
 /** Runs `work` so that its failure takes back only what it did, and not the whole transaction. */
 export async function inSavepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Sql } from './sql.ts';
+import type { Sql } from '../sql.ts';
 
 /** What of the driver's query and connection is used here; its types do not have it. */
 interface DriverConnection {

@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { startTcpProxy } from '../../../test/support/fakes/tcp-proxy.ts';
-import { useDatabase } from '../../../test/support/worlds/database.ts';
-import { Database } from './db.ts';
-import { sql } from './sql.ts';
+import { startTcpProxy } from '../../../../test/support/fakes/tcp-proxy.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { Database } from '../db.ts';
+import { sql } from '../sql.ts';
 
 const database = useDatabase();
 
