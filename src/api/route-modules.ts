@@ -62,10 +62,20 @@ function detailsOf(houses: readonly OpenHouse[]): JobDetails {
 }
 
 function subjectNamesOf(houses: readonly OpenHouse[]): Map<string, SubjectNames> {
+  const sources = houses.flatMap(({ pipeline, subjectNames, guestNames }) => [
+    ...(pipeline && subjectNames ? [{ pipeline: pipeline.name, names: subjectNames }] : []),
+    ...(guestNames ? [guestNames] : []),
+  ]);
   return new Map(
-    houses.flatMap(({ pipeline, subjectNames }) =>
-      pipeline && subjectNames ? [[pipeline.name, subjectNames] as const] : [],
-    ),
+    sources.map(({ pipeline }) => [
+      pipeline,
+      async (tx, asked) => {
+        const found: Awaited<ReturnType<SubjectNames>> = [];
+        for (const each of sources)
+          if (each.pipeline === pipeline) found.push(...(await each.names(tx, asked)));
+        return found;
+      },
+    ]),
   );
 }
 

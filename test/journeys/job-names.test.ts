@@ -46,6 +46,25 @@ test('jobs are called like the file, the base or the source that they are about'
   expect(one.body.name).toBe('The handbook');
 });
 
+test('the job of a scraped reference is called like the page', async () => {
+  const harbour = { tenantId: 'harbour', role: 'admin' } as const;
+  const send = async (method: string, path: string, body: unknown) => {
+    const { status, text } = await product.ask(harbour, { method, path, body });
+    expect(status, text).toBeLessThan(300);
+  };
+  await send('POST', '/api/knowledge', { kb_id: 'tides', name: 'Tides' });
+  await send('PUT', '/api/scraping/sources/port', { mode: 'push', kb_id: 'tides' });
+  await send('POST', '/api/scraping/port/sync', {
+    references: [
+      { external_id: 'a', url: 'https://example.com/a', title: 'Tide tables', content: 'High at noon.' },
+      { external_id: 'b', url: 'https://example.com/b', title: '', content: 'Low at six.' },
+    ],
+  });
+  const { body } = await product.ask(harbour, { path: '/api/jobs?pipeline=knowledge' });
+  const names = (body.data as { name: string }[]).map(({ name }) => name);
+  expect(names.sort()).toEqual(['Tide tables', 'https://example.com/b']);
+});
+
 test('a job whose subject is gone or has another form keeps the name of its subject', async () => {
   await product.ask({ tenantId: 'umbrella', role: 'admin' }, { path: '/api/me' });
   for (const pipeline of ['uploads', 'items', 'sync', 'knowledge', 'scrapes', 'of-nobody']) {

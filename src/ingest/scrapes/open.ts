@@ -5,6 +5,7 @@ import type { SettingValues } from '../../lib/settings/settings.ts';
 import { scrapeFindables } from './find-store.ts';
 import { ScrapeMetrics } from './metrics.ts';
 import { scrapePipeline } from './pipeline.ts';
+import { listReferenceTitles } from './references/reference-store.ts';
 import { scrapeRoutes } from './routes.ts';
 import type { scrapeSettings } from './settings.ts';
 import type { KnowledgeDoor } from './types.ts';
@@ -46,6 +47,8 @@ export function openScrapeHouse(options: ScrapeHouseOptions) {
     ],
     tasks: scrapeTasks({ ...handOver, jobRetentionDays }),
     findables: scrapeFindables,
+    // A hand-off becomes a job of the knowledge base, about the reference.
+    guestNames: { pipeline: 'knowledge', names: listReferenceTitles },
     rowCounter: 'persisted',
   } satisfies OpenHouse;
 }

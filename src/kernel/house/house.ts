@@ -104,6 +104,8 @@ export interface OpenHouse extends JobGuest {
   details?: JobDetails;
   /** What people call the things that its jobs are about. */
   subjectNames?: SubjectNames;
+  /** The same for jobs of another house's pipeline that are about things of this one. */
+  guestNames?: { pipeline: string; names: SubjectNames };
   /** The counter of its jobs that says how much they took in. */
   rowCounter?: string;
   /** What of it is found by name or id. */

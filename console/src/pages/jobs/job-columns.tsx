@@ -19,18 +19,18 @@ export const jobColumns: readonly Column<Job>[] = [
       </span>
     ),
   },
-  { id: 'state', header: 'State', width: 140, cell: (job) => <JobState job={job} /> },
-  { id: 'figures', header: 'Progress', width: 160, cell: (job) => <Figures job={job} /> },
+  { id: 'state', header: 'State', width: 136, cell: (job) => <JobState job={job} /> },
+  { id: 'figures', header: 'Progress', width: 150, cell: (job) => <Figures job={job} /> },
   {
     id: 'what',
     header: 'Next, or why',
-    width: 210,
+    width: 150,
     cell: (job) => <Next job={job} />,
   },
   {
     id: 'attempts',
     header: 'Attempts',
-    width: 80,
+    width: 76,
     align: 'end',
     cell: (job) => (
       <span className="num">
@@ -38,9 +38,9 @@ export const jobColumns: readonly Column<Job>[] = [
       </span>
     ),
   },
-  { id: 'waited', header: 'Waited', width: 90, align: 'end', cell: (job) => <Waited job={job} /> },
-  { id: 'took', header: 'Took', width: 90, align: 'end', cell: (job) => <Took job={job} /> },
-  { id: 'created', header: 'Created', width: 100, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  { id: 'waited', header: 'Waited', width: 72, align: 'end', cell: (job) => <Waited job={job} /> },
+  { id: 'took', header: 'Took', width: 84, align: 'end', cell: (job) => <Took job={job} /> },
+  { id: 'created', header: 'Created', width: 92, cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
 
 /** What waits for a person is not at work, whatever its state is called. */

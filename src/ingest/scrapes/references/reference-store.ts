@@ -1,4 +1,5 @@
 import type { KnownPage } from '../../../kernel/crawl/types.ts';
+import { isId } from '../../../lib/ids.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import { toSnakeCase } from '../../../lib/snake-case.ts';
@@ -146,6 +147,20 @@ export function listReferences(
        and (${after}::uuid is null or r.reference_id < ${after}::uuid)
      order by r.reference_id desc
      limit ${limit}`);
+}
+
+/** What people call references: their titles. Jobs of a knowledge base are about bases, too. */
+export async function listReferenceTitles(
+  tx: Tx,
+  { tenantId, subjectIds }: { tenantId: string; subjectIds: readonly string[] },
+): Promise<{ subjectId: string; name: string }[]> {
+  const ids = subjectIds.filter(isId);
+  if (ids.length === 0) return [];
+  return tx.rows(sql`
+    select r.reference_id::text as "subjectId", coalesce(nullif(r.title, ''), r.url) as name
+      from scrape_references r
+     where r.tenant_id = ${tenantId}
+       and r.reference_id = any(${ids}::uuid[])`);
 }
 
 export interface HandedReference extends Omit<NewReference, 'metadata' | 'memo'> {
