@@ -67,7 +67,10 @@ function PersonMenu() {
         <Menu.Item leftSection={<Icon name="keyboard" />} onClick={showKeyHelp}>
           Keys
         </Menu.Item>
-        <Menu.Item leftSection={<Icon name="book" />} component="a" href="/api/docs">
+        <Menu.Item leftSection={<Icon name="book" />} component="a" href="/docs">
+          Documentation
+        </Menu.Item>
+        <Menu.Item leftSection={<Icon name="external" />} component="a" href="/api/docs">
           API reference
         </Menu.Item>
         <Menu.Divider />

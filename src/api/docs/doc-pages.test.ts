@@ -3,6 +3,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { useProduct } from '../../../test/security/product.ts';
 import { useDatabase } from '../../../test/support/worlds/database.ts';
+import { groupsOf } from './doc-frame.ts';
 import { readDocPages, renderDocPage } from './doc-pages.ts';
 
 const docs = path.join(import.meta.dirname, '../../../docs');
@@ -61,4 +62,24 @@ test('nothing outside docs/ is served', async () => {
   for (const file of ['/docs/../package.json', '/docs/%2e%2e/package.json', '/docs/nothing.md']) {
     expect((await product.ask(null, { path: file })).status).toBe(404);
   }
+});
+
+test('a page marks itself in the list of pages, and lists its own sections', async () => {
+  const { text } = await product.ask(null, { path: '/docs/uploads.md', headers: asBrowser });
+  expect(text.match(/aria-current="page"/g)).toHaveLength(2);
+  expect(text).toContain('<a href="/docs/uploads.md" aria-current="page">');
+  expect(text).toContain('<a href="#reconciliation">');
+});
+
+test('every page is in exactly one group of the list', () => {
+  const listed = groupsOf(pages).flatMap((group) => group.pages.map(({ name }) => name));
+  expect(listed.sort()).toEqual(pages.map(({ name }) => name).sort());
+});
+
+test('the typeface of the pages is served to everybody, and may be kept', async () => {
+  const style = await product.ask(null, { path: '/api/docs/page.css' });
+  const [, address = ''] = /url\("([^"]+)"\)/.exec(style.text) ?? [];
+  const answer = await product.ask(null, { path: address });
+  expect(answer.type).toBe('font/woff2');
+  expect(answer.text.slice(0, 4)).toBe('wOF2');
 });

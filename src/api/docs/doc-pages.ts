@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Marked } from 'marked';
+import { docFrame, escapeHtml, groupsOf, type Heading } from './doc-frame.ts';
 
 /** A page of docs/, by its path there: `uploads.md`, `decisions/0001-record-decisions.md`. */
 export interface DocPage {
@@ -25,21 +26,23 @@ export function readDocPages(directory: string): DocPage[] {
 
 /** A page as HTML, with the anchors that links into it use. */
 export function renderDocPage(page: DocPage, all: readonly DocPage[]): string {
-  const links = all.filter(({ name }) => !name.includes('/')).map(linkTo);
-  return frame(page.title, `<nav><ul>${links.join('')}</ul></nav>\n${renderMarkdown(page.text)}`);
+  const { html, headings } = renderMarkdown(page.text);
+  return docFrame({ title: page.title, body: html, headings, chosen: page.name, pages: all });
 }
 
 export function renderDocIndex(all: readonly DocPage[]): string {
-  const folders = new Map<string, DocPage[]>();
-  for (const page of all) {
-    const folder = path.posix.dirname(page.name);
-    folders.set(folder, [...(folders.get(folder) ?? []), page]);
-  }
-  const sections = [...folders].map(([folder, pages]) => {
-    const heading = folder === '.' ? 'Guides and reference' : folder;
-    return `<h2>${escapeHtml(heading)}</h2>\n<ul>${pages.map(linkTo).join('')}</ul>`;
+  const sections = groupsOf(all).map(({ title, pages }) => {
+    const cards = pages.map(
+      (page) => `<li><a href="/docs/${escapeHtml(page.name)}"><b>${escapeHtml(page.title)}</b></a>
+<p>${escapeHtml(summaryOf(page.text).replaceAll(/[`*]/g, ''))}</p></li>`,
+    );
+    return `<h2>${escapeHtml(title)}</h2>\n<ul class="cards">${cards.join('')}</ul>`;
   });
-  return frame('Documentation', `<h1>Documentation</h1>\n${sections.join('\n')}`);
+  const body = `<h1>Documentation</h1>
+<p>What Sluice does, how to use it and how to run it. For programs: <a href="/api/openapi.json">openapi.json</a>,
+<a href="/llms.txt">llms.txt</a> and <a href="/llms-full.txt">all pages in one file</a>.</p>
+${sections.join('\n')}`;
+  return docFrame({ title: 'Documentation', body, headings: [], chosen: null, pages: all });
 }
 
 /** https://llmstxt.org: what there is to read, for language models. */
@@ -73,18 +76,20 @@ function summaryOf(text: string): string {
   return sentence.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1').slice(0, 200);
 }
 
-function renderMarkdown(text: string): string {
+function renderMarkdown(text: string): { html: string; headings: Heading[] } {
   const used = new Map<string, number>();
+  const headings: Heading[] = [];
   const marked = new Marked({
     gfm: true,
     renderer: {
       heading({ tokens, depth, text: raw }) {
         const id = anchorOf(raw, used);
+        if (depth === 2) headings.push({ id, title: raw.replaceAll(/[`*]|\[([^\]]*)\]\([^)]*\)/g, '$1') });
         return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
       },
     },
   });
-  return marked.parse(text, { async: false });
+  return { html: marked.parse(text, { async: false }), headings };
 }
 
 /** As GitHub makes them, so that a link works in both places. */
@@ -97,31 +102,4 @@ function anchorOf(heading: string, used: Map<string, number>): string {
   const times = used.get(plain) ?? 0;
   used.set(plain, times + 1);
   return times === 0 ? plain : `${plain}-${times}`;
-}
-
-function linkTo({ name, title }: DocPage): string {
-  return `<li><a href="/docs/${escapeHtml(name)}">${escapeHtml(title)}</a></li>`;
-}
-
-function frame(title: string, body: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)} · Sluice</title>
-<link rel="stylesheet" href="/api/docs/page.css">
-</head>
-<body>
-<header><a href="/">Sluice</a> <a href="/docs">Documentation</a> <a href="/api/docs">API</a></header>
-<main>
-${body}
-</main>
-</body>
-</html>
-`;
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

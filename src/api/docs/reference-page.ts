@@ -1,4 +1,5 @@
 import type { OpenAPIV3_1 } from 'openapi-types';
+import { barOf, escapeHtml } from './doc-frame.ts';
 
 type Operation = OpenAPIV3_1.OperationObject & { method: string; path: string };
 
@@ -26,7 +27,8 @@ export function renderReferencePage(document: OpenAPIV3_1.Document): string {
 <title>Sluice API</title>
 <link rel="stylesheet" href="/api/docs/page.css">
 </head>
-<body>
+<body class="reference">
+${barOf('api')}
 <main>
 <h1>Sluice API ${escapeHtml(document.info.version)}</h1>
 <p>${escapeHtml(document.info.description ?? '')} The same for programs: <a href="/api/openapi.json">openapi.json</a>.
@@ -117,12 +119,4 @@ function renderContent(content: Record<string, OpenAPIV3_1.MediaTypeObject> | un
 
 function renderJson(value: unknown): string {
   return `<pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre>`;
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
 }
