@@ -210,3 +210,29 @@ test('a range needs both its start and its end', () => {
   expect(hasDays('Reporting starts', 'Campaign name', 'Reach')).toBe(false);
   expect(hasDays('Reporting starts', 'Reporting ends', 'Campaign name', 'Reach')).toBe(true);
 });
+
+test.each([
+  ['День,Кампания,Группа объявлений,Показы,Расходы', 'google'],
+  ['Tag,Kampagne,Anzeigengruppe,Währungscode,Impr.,Klicks,Kosten', 'google'],
+  ['Day,Campaign,Cost,Clicks,Impr.', 'google'],
+  ['日,キャンペーン,通貨コード,表示回数,クリック数,費用', 'google'],
+  ['Jour,Campagne,Coût,Impr.', 'google'],
+])('the columns %s, said to be of TikTok, are those of %s', (columns, looksLike) => {
+  const found = profileOf('tiktok').findHeader([columns.split(',')]);
+  expect(found).toMatchObject({ fails: { code: 'wrong_platform', details: { looks_like: looksLike } } });
+});
+
+test.each([
+  ['google', 'date,campaign_name,ad_set_name,ad_name,impressions,clicks,spend'],
+  ['tiktok', 'metric_date,campaign_name,ad_set_name,impressions,link_clicks,spend,conversion_value'],
+  ['tiktok', 'Date,Campaign,Ad group,Spend,Impressions,Clicks,Conversions,Revenue'],
+  ['meta', 'Date,Campaign,Spend,Impressions,Clicks,Conversions'],
+  ['google', 'Date,Campaign,Spend,Impressions,Clicks,Conversions,Revenue'],
+])('a table of people’s own for %s is read: %s', (platform, columns) => {
+  expect(profileOf(platform).findHeader([columns.split(',')])).toMatchObject({ at: 0 });
+});
+
+test('columns that only TikTok has tell its reports from Google’s, whatever else they share', () => {
+  const found = profileOf('google').findHeader([['日', '広告名', 'インプレッション', 'コスト', 'コンバージョン']]);
+  expect(found).toMatchObject({ fails: { code: 'wrong_platform', details: { looks_like: 'tiktok' } } });
+});

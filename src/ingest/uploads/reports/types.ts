@@ -158,6 +158,8 @@ export interface MetricEntity {
 /** The result of parsing one data row. */
 export type ParsedLine =
   | { kind: 'total'; rowIndex: number; line: number; label: string; figures: AdditiveFigures }
+  /** A sum over all days of something. */
+  | { kind: 'subtotal'; rowIndex: number; line: number }
   | {
       kind: 'valid';
       rowIndex: number;

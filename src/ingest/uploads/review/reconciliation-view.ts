@@ -64,7 +64,12 @@ function figureNotes(field: AdditiveField, figure: ShownFigure): ShownReconcilia
   return [
     ...(difference === null ? [] : [{ code: 'sums_differ', message: `${name}: ${difference}` }]),
     ...(isSome(duplicates)
-      ? [{ code: 'identical_lines', message: `${name}: identical lines would have added ${duplicates}.` }]
+      ? [
+          {
+            code: 'identical_lines',
+            message: `${name}: identical lines and subtotals would have added ${duplicates}.`,
+          },
+        ]
       : []),
     ...(isSome(superseded)
       ? [{ code: 'superseded', message: `${name}: a newer upload had stated ${superseded} already.` }]

@@ -72,6 +72,50 @@ export async function recordRepeats(tx: Tx, { tenantId, uploadId }: UploadKey): 
       from compared c`);
 }
 
+/**
+ * Takes out lines that sum up other lines of their key, as pivot tables have them: a cell of theirs stands for all
+ * values, and they state what the more exact lines add up to, up to a cent for each. A segment that is called "All"
+ * states something else and stays.
+ */
+export async function leaveOutSubtotals(
+  tx: Tx,
+  { tenantId, uploadId }: UploadKey,
+  allWords: readonly string[],
+): Promise<number> {
+  return tx.run(sql`
+    with told as materialized (
+      select r.row_index, r.head_row, s.impressions, s.spend, d.concrete, d.is_summary
+        from staging_repeats r
+        join staging_rows s
+          on s.tenant_id = r.tenant_id and s.upload_id = r.upload_id and s.row_index = r.row_index
+         and s.entity_type in ('daily_metric', 'period_metric')
+       cross join lateral (
+         select coalesce(jsonb_object_agg(e.key, e.value) filter (where not e.is_all), '{}') as concrete,
+                coalesce(bool_or(e.is_all), false) as is_summary
+           from (select c.key, c.value, lower(c.value) = any(${allWords}::text[]) as is_all
+                   from jsonb_each_text(s.dimensions) c) e) d
+       where r.tenant_id = ${tenantId}
+         and r.upload_id = ${uploadId}
+         and r.part = 'adds'
+    ), summed as (
+      select t.row_index
+        from told t
+        join told l
+          on l.head_row = t.head_row and not l.is_summary and l.concrete @> t.concrete
+       where t.is_summary
+       group by t.row_index, t.impressions, t.spend
+      having coalesce(t.impressions, t.spend) is not null
+         and sum(l.impressions) is not distinct from t.impressions
+         and abs(coalesce(sum(l.spend), 0) - coalesce(t.spend, 0)) <= 0.01 * count(*)
+    )
+    update staging_repeats r
+       set part = 'duplicate', occurrence = -1
+      from summed u
+     where r.tenant_id = ${tenantId}
+       and r.upload_id = ${uploadId}
+       and r.row_index = u.row_index`);
+}
+
 /** Refuses the lines that contradict each other, each with the numbers of all of them. */
 export async function refuseContradictions(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<void> {
   await tx.run(sql`
@@ -179,7 +223,7 @@ export async function readRepeats(tx: Tx, { tenantId, uploadId }: UploadKey): Pr
            count(distinct r.head_row) filter (where r.part = 'adds' and h.lines > 1 and s.reach is not null)
              as "withoutReach",
            count(*) filter (where r.part = 'adds' and r.occurrence > 0) as "sameNames",
-           count(*) filter (where r.part = 'duplicate') as duplicates,
+           count(*) filter (where r.part = 'duplicate' and r.occurrence > 0) as duplicates,
            count(*) filter (where r.part = 'refused') as refused,
            jsonb_build_object(${duplicateSums}) as "duplicateSums"
       from staging_repeats r

@@ -1,17 +1,20 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { noAdditive } from '../reconciliation/figure-sums.ts';
 import type { ColumnKinds } from '../reports/dimensions/column-kinds.ts';
+import { allWords } from '../reports/lines/totals.ts';
 import { shortened } from '../reports/shown-text.ts';
 import { type AdditiveFigures, additiveFields } from '../reports/types.ts';
 import type { Blocker, UploadKey, WarningCount } from '../types.ts';
 import {
   hasRepeats,
+  leaveOutSubtotals,
   type RepeatFigures,
   readRepeats,
   recordRepeats,
   refuseContradictions,
   sumRepeats,
 } from './repeats-store.ts';
+import { subtotalsLeftOut } from './staging.ts';
 
 /** What the lines of a file that share a key mean for it. */
 export interface RepeatReport {
@@ -29,12 +32,17 @@ export interface RepeatReport {
 export async function resolveRepeats(
   tx: Tx,
   upload: UploadKey,
-  { kinds, validRows }: { kinds: ColumnKinds; validRows: number },
+  {
+    kinds,
+    validRows,
+    summaries = 0,
+  }: { kinds: ColumnKinds; validRows: number; summaries?: number | undefined },
 ): Promise<RepeatReport> {
   const known = Object.keys(kinds).filter((header) => kinds[header] === 'dimension');
   const none = { hasRepeats: false, warnings: [], blockers: [], duplicates: noAdditive, refusedRows: 0 };
   if (!(await hasRepeats(tx, upload))) return { ...none, dimensions: known.map((header) => header.trim()) };
   await recordRepeats(tx, upload);
+  const subtotals = summaries === 0 ? 0 : await leaveOutSubtotals(tx, upload, allWords);
   await refuseContradictions(tx, upload);
   await sumRepeats(tx, upload);
   const figures = await readRepeats(tx, upload);
@@ -43,7 +51,10 @@ export async function resolveRepeats(
   return {
     hasRepeats: true,
     dimensions,
-    warnings: warningsOf(figures, telling),
+    warnings: [
+      ...warningsOf(figures, telling),
+      ...(subtotals === 0 ? [] : [{ ...subtotalsLeftOut, count: subtotals }]),
+    ],
     blockers: blockersOf(figures, { kinds, validRows }),
     duplicates: Object.fromEntries(
       additiveFields.map((field) => [field, figures.duplicateSums[field] ?? null]),

@@ -23,8 +23,8 @@ export async function saveParsed(
   upload: Upload,
   { checkpoint, layout, blockers, correctedCells }: Parsed,
 ): Promise<void> {
-  const { totalRows, validRows, invalidRows, warnings, sums } = checkpoint.figures;
-  const repeats = await resolveRepeats(tx, upload, { kinds: checkpoint.kinds, validRows });
+  const { totalRows, validRows, invalidRows, warnings, sums, summaries } = checkpoint.figures;
+  const repeats = await resolveRepeats(tx, upload, { kinds: checkpoint.kinds, validRows, summaries });
   const refused = repeats.refusedRows === 0 ? {} : await sumRefused(tx, upload);
   const reconciliation = reconcile({ sums, duplicates: repeats.duplicates, refused, promoted: null });
   await saveParseFigures(tx, upload, {

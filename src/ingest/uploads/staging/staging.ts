@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { arrayText, ColumnArrays } from '../../../lib/postgres/column-arrays.ts';
 import { FigureSums, type FileSums, noSums } from '../reconciliation/figure-sums.ts';
 import { additiveOf } from '../reports/lines/figures.ts';
+import { isAllWord } from '../reports/lines/totals.ts';
 import type { DimensionEntity, EntityType, LineWarning, ParsedLine } from '../reports/types.ts';
 import type { Upload, WarningCount } from '../types.ts';
 import { stagedColumnCount } from './store.ts';
@@ -14,7 +15,15 @@ export interface StagingFigures extends Pick<Upload, 'totalRows' | 'validRows' |
   /** Why lines were refused. */
   problems: WarningCount[];
   sums: FileSums;
+  /** Lines with a cell that stands for all values of its column; they may sum up other lines. */
+  summaries?: number;
 }
+
+export const subtotalsLeftOut = {
+  code: 'subtotals_left_out',
+  message:
+    'Lines that sum up other lines of the file ("All") were left out; the lines that they sum up are stored.',
+};
 
 const maxKinds = 50;
 /** How many entities are remembered. Beyond this, some are staged again, which changes nothing. */
@@ -54,6 +63,10 @@ export class StagingWriter {
       this.#sums.addTotal({ label: line.label, line: line.line, figures: line.figures });
       return;
     }
+    if (line.kind === 'subtotal') {
+      count(this.#figures.warnings, subtotalsLeftOut);
+      return;
+    }
     this.#figures.totalRows += 1;
     if (line.kind === 'valid') this.#addValid(line);
     else this.#addInvalid(line);
@@ -85,6 +98,8 @@ export class StagingWriter {
       };
       this.#put('ad', rowIndex, keys.adHash, dimensionJson(ad, parents));
     }
+    if (line.dimensions?.some(([, cell]) => isAllWord(cell)))
+      this.#figures.summaries = (this.#figures.summaries ?? 0) + 1;
     this.#sums.addLine(additiveOf(metric));
     const type = metric.dateTo === null ? 'daily_metric' : 'period_metric';
     const range =

@@ -61,6 +61,9 @@ export function headerAliases(definition: PlatformDefinition) {
     },
     /** Whether the platform's own exports have a column of this name; names of APIs and of our own do not count. */
     isExported: (header: string): boolean => find(header).hits.some(({ language }) => language !== 'api'),
+    /** 0 when it is the name that the platform's own exports use; more for further names that are understood. */
+    exportRank: (header: string): number =>
+      Math.min(...find(header).hits.flatMap(({ language, rank }) => (language === 'api' ? [] : [rank]))),
     /** The field with the name most similar to an unknown header, or null. */
     suggest(header: string): ReportField | null {
       const key = withoutBracket(header);

@@ -1,6 +1,6 @@
 import type { SluiceError } from '../../../../lib/errors.ts';
 import { profileErrors } from '../errors.ts';
-import type { Platform, PlatformDefinition, ReportLayout } from '../types.ts';
+import { type Platform, type PlatformDefinition, type ReportLayout, reportFields } from '../types.ts';
 import type { HeaderAliases } from './aliases.ts';
 
 export interface PlatformNames {
@@ -8,7 +8,10 @@ export interface PlatformNames {
   aliases: HeaderAliases;
 }
 
-/** So many columns that only the other platform has are no coincidence. */
+/**
+ * So many columns that only the other platform has are no coincidence. Two that it only names better count as one,
+ * because people write tables of their own.
+ */
 const tellingColumns = 2;
 
 /**
@@ -51,15 +54,26 @@ function platformOfHeaders(
   others: readonly PlatformNames[],
   { headers }: { headers: readonly string[] },
 ): PlatformNames | null {
-  const named = [...new Set(headers.map((header) => header.trim()).filter((header) => header !== ''))];
+  const named = [...new Set(headers.map((header) => header.trim()))].filter(
+    (header) => header !== '' && !canonical.has(header),
+  );
   let found: { other: PlatformNames; lead: number } | null = null;
   for (const other of others) {
     const [theirs, ours] = [ownColumns(other, said, named), ownColumns(said, other, named)];
-    const lead = theirs - ours;
-    if (theirs >= tellingColumns && ours === 0 && lead > (found?.lead ?? 0)) found = { other, lead };
+    if (theirs === 0 || ours > 0) continue;
+    const better = toldApart.includes(other.definition.platform)
+      ? betterNames(other, said, named) - betterNames(said, other, named)
+      : 0;
+    const lead = 2 * theirs + Math.max(0, better);
+    if (lead >= 2 * tellingColumns && lead > (found?.lead ?? 0)) found = { other, lead };
   }
   return found?.other ?? null;
 }
+
+/** Our own names of fields say nothing about the platform. */
+const canonical = new Set<string>(reportFields);
+/** Their tables know the names of so many exports that the best of them counts. */
+const toldApart: readonly Platform[] = ['meta', 'google', 'tiktok'];
 
 /** How many of the headers one platform's exports have and the other's have not. */
 function ownColumns({ aliases, definition }: PlatformNames, other: PlatformNames, headers: string[]): number {
@@ -68,4 +82,14 @@ function ownColumns({ aliases, definition }: PlatformNames, other: PlatformNames
     if (other.aliases.isExported(header)) return false;
     return aliases.isExported(header) || marks.has(header.normalize('NFKC').toLowerCase());
   }).length;
+}
+
+/** How many headers are the very name that one platform uses, and only another name of the field for the other. */
+function betterNames({ aliases }: PlatformNames, other: PlatformNames, headers: string[]): number {
+  return headers.filter(
+    (header) =>
+      aliases.exportRank(header) === 0 &&
+      other.aliases.isExported(header) &&
+      other.aliases.exportRank(header) > 0,
+  ).length;
 }

@@ -4,6 +4,7 @@ import { isNullName } from '../values/numbers.ts';
 import { cellReader, type LineNotes } from './cells.ts';
 import { keyOfNames, readId } from './ids.ts';
 import { problemOf } from './problems.ts';
+import { isTotalWord } from './totals.ts';
 
 export interface LineEntities {
   /** Null only in reports without a column for campaigns: then the ad set or ad carries the line. */
@@ -29,11 +30,32 @@ export function entityReader(columns: MappedColumns) {
       if (notes.problems.length === before) notes.problems.push(missingCampaign(columns));
       return null;
     }
-    if (campaign?.isNameKey === true || adSet?.isNameKey === true || ad?.isNameKey === true)
+    if (campaign?.isNameKey === true || adSet?.isNameKey === true || ad?.isNameKey === true) {
       notes.warnings.push(nameKey);
+      if (isNamedLikeTotal(campaign ?? adSet ?? ad)) notes.warnings.push(namedLikeTotal(notes.line));
+    }
     return { campaign, adSet, ad };
   };
 }
+
+/** Asked once for each entity, because a report names few of them many times. */
+const namedLikeTotals = new WeakMap<DimensionEntity, boolean>();
+
+function isNamedLikeTotal(entity: DimensionEntity | null): boolean {
+  if (entity === null || !entity.isNameKey) return false;
+  const known = namedLikeTotals.get(entity);
+  if (known !== undefined) return known;
+  const is = isTotalWord(entity.name ?? '');
+  namedLikeTotals.set(entity, is);
+  return is;
+}
+
+const namedLikeTotal = (line: number) => ({
+  code: 'named_like_total',
+  message:
+    `A line with a day is named like a total, for example line ${line}. It is stored as data; if it sums up the ` +
+    'other lines, remove it and upload the file again.',
+});
 
 const nameKey = {
   code: 'name_key',

@@ -19,7 +19,7 @@ import { additiveOf, figureReader } from './figures.ts';
 import { plausibilityReader } from './plausibility.ts';
 import { doublesCheck, isOverlong, nulCheck, problemOf, sourceOf } from './problems.ts';
 import { unguarding } from './rejected-rows.ts';
-import { firstFilled, isTotalLabel } from './totals.ts';
+import { firstFilled, isAllWord, isTotalLabel } from './totals.ts';
 
 export interface CompileTask {
   definition: PlatformDefinition;
@@ -38,6 +38,7 @@ export function compileLines({ definition, columns, context }: CompileTask): (ro
   const readDimensions = dimensionReader(columns, context);
   const checkPlausibility = plausibilityReader(columns, context);
   const isTotal = totalCheck({ definition, columns });
+  const dayCell = cellReader(columns.fields.metric_date);
   const checkNul = nulCheck(columns);
   const checkDoubles = doublesCheck(columns);
   const unguarded = unguarding(columns.headers);
@@ -64,6 +65,7 @@ export function compileLines({ definition, columns, context }: CompileTask): (ro
     if ((range === null || entities === null || context.range) && isTotal(cells)) {
       return totalOf(row, readFigures);
     }
+    if (range === null && isAllWord(dayCell(cells))) return { kind: 'subtotal', rowIndex, line };
     const { metricDate, dateTo } = range ?? noRange;
     const metric = readFigures(cells, { metricDate, dateTo, notes });
     checkNul(cells, notes.problems);

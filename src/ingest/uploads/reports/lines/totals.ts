@@ -11,6 +11,35 @@ export function isTotalLabel(text: string): boolean {
   return wordLabel.test(label) || countLabel.test(label) || label.startsWith('©');
 }
 
+/** Whether a cell is the bare word for a total, such as `Total` or `合計`. */
+export function isTotalWord(text: string): boolean {
+  return text.length <= maxWordLength && bareWord.test(text.normalize('NFKC').trim().toLowerCase());
+}
+
+/** Whether a cell stands for all values of its column, as pivot tables write beside their subtotals. */
+export function isAllWord(text: string): boolean {
+  return text.length <= maxWordLength && allWords.includes(text.trim().toLowerCase());
+}
+
+/** In lower case. */
+export const allWords: readonly string[] = [
+  ...[
+    'all',
+    'alle',
+    'tous',
+    'toutes',
+    'todos',
+    'todas',
+    'tutti',
+    'tutte',
+    'alles',
+    'wszystkie',
+    'tümü',
+    'hepsi',
+  ],
+  ...['すべて', '全て', '全部', '所有', '전체', '모두', 'tất cả', 'все', 'semua', 'الكل'],
+];
+
 /** The first non-empty cell of a row, or null. */
 export function firstFilled(cells: readonly string[]): string | null {
   for (const cell of cells) if (!isNullName(cell)) return cell;
@@ -18,9 +47,14 @@ export function firstFilled(cells: readonly string[]): string | null {
 }
 
 const maxLabelLength = 200;
+const maxWordLength = 40;
 const words = [
   'totals?',
   'grand total',
+  'overall total',
+  'sub-?total(?:e|en|s)?',
+  'sub total',
+  'sum',
   'totaux',
   'total (?:general|général|geral)',
   'totale',
@@ -32,6 +66,14 @@ const words = [
   'gesamtsumme',
   'gesamtergebnis',
   'summe',
+  'zwischensumme',
+  'sous-total',
+  'subtotaal',
+  'suma częściowa',
+  'ara toplam',
+  '小計',
+  '小计',
+  '소계',
   'suma',
   'razem',
   'łącznie',
@@ -57,6 +99,7 @@ const words = [
   'إجمالي',
 ];
 const wordLabel = new RegExp(`^(?:${words.join('|')})(?: ?[:：].*| [-–—] .*)?$`, 'u');
+const bareWord = new RegExp(`^(?:${words.join('|')})$`, 'u');
 const amount = '[\\d.,\\s]+';
 const countLabel = new RegExp(
   [
