@@ -5,6 +5,7 @@ import type { Blocker, Upload, WarningCount } from '../types.ts';
 import type { UploadCheckpoint } from './checkpoint.ts';
 import { resolveRepeats } from './repeats.ts';
 import { sumRefused } from './repeats-store.ts';
+import { unreadSpend } from './unread-spend.ts';
 
 interface Parsed {
   /** Cells that people corrected. */
@@ -34,6 +35,7 @@ export async function saveParsed(
     warnings: [
       ...sheetWarnings(upload),
       ...correctionWarnings(correctedCells),
+      ...unreadSpend(layout),
       ...warnings,
       ...repeats.warnings,
       ...totalWarnings(reconciliation),

@@ -94,3 +94,15 @@ test('a line of a day that is called Total causes a warning', async () => {
   const lines = ['Campaign,Day,Impr.,Cost', 'A,2026-03-01,10,1.5', 'Total,2026-03-01,10,1.5'];
   expect((await send('google', lines)).codes).toContain('named_like_total');
 });
+
+test('a report whose spend has an unknown name says which columns with numbers are not read', async () => {
+  const renamed = [
+    'Nom de la campagne,Jour,Impressions,Mise,CTR,Note',
+    'A,2026-03-01,10,"1 234,50 €","2,5 %",ok',
+  ];
+  expect((await send('meta', renamed)).codes).toContain('spend_not_read');
+  const known = ['Nom de la campagne,Jour,Impressions,Montant dépensé (EUR),Mise', 'A,2026-03-01,10,1,2'];
+  expect((await send('meta', known)).codes).not.toContain('spend_not_read');
+  const rates = ['Nom de la campagne,Jour,Impressions,CTR', 'A,2026-03-01,10,"2,5 %"'];
+  expect((await send('meta', rates)).codes).not.toContain('spend_not_read');
+});
