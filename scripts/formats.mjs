@@ -1,5 +1,5 @@
 // Compares the text that Sluice reads from documents with what an independent program reads: word-F1 by format.
-// Usage: node scripts/formats.mjs FOLDER...; needs a build, and from Debian: pandoc, python3, poppler-utils.
+// Usage: node scripts/formats.mjs FOLDER...; needs a build, and from Debian: pandoc, python3, poppler-utils, xlsx2csv.
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
@@ -30,10 +30,55 @@ def line(name):
     return f'{name}: {v}' if v else ''
 print(line('Subject'), t)
 `;
+/** No program of Debian reads slides as text, so this one is Python's XML and ZIP readers. */
+const slides = `
+import posixpath, re, sys, zipfile, xml.etree.ElementTree as T
+z = zipfile.ZipFile(sys.argv[1])
+A = '{http://schemas.openxmlformats.org/drawingml/2006/main}'
+P = '{http://schemas.openxmlformats.org/presentationml/2006/main}'
+R = '{http://schemas.openxmlformats.org/officeDocument/2006/relationships}'
+def rels(part):
+    d, b = posixpath.split(part)
+    try: t = T.fromstring(z.read(f'{d}/_rels/{b}.rels'))
+    except KeyError: return []
+    place = lambda e: posixpath.normpath(posixpath.join('/' + d, e.get('Target')))[1:]
+    return [(e.get('Id'), e.get('Type').split('/')[-1], place(e)) for e in t if e.get('TargetMode') != 'External']
+def texts(part, left):
+    t = T.fromstring(z.read(part))
+    for sp in list(t.iter(P + 'sp')):
+        ph = sp.find('.//' + P + 'ph')
+        if ph is not None and ph.get('type') in left: sp.clear()
+    for p in t.iter(A + 'p'):
+        print(''.join(e.text or '' for e in p.iter(A + 't')))
+main = 'ppt/presentation.xml'
+by = {i: t for i, _, t in rels(main)}
+repeated = ('sldNum', 'dt', 'ftr', 'hdr')
+for s in T.fromstring(z.read(main)).iter(P + 'sldId'):
+    part = by[s.get(R + 'id')]
+    texts(part, repeated)
+    for _, kind, target in rels(part):
+        if kind in ('notesSlide', 'diagramData'): texts(target, repeated)
+`;
+/** Rows in the form that a knowledge base gives them: each value behind the name of its column. */
+const rows = `
+import csv, io, subprocess, sys
+command = ['xlsx2csv', '--all', '-i', sys.argv[1]]
+out = subprocess.run(command, capture_output=True, check=True, timeout=60).stdout.decode()
+header = None
+for line in csv.reader(io.StringIO(out)):
+    if len(line) == 1 and line[0].startswith('-------- '):
+        header = None
+    elif header is None and any(line):
+        header = line
+    elif any(line):
+        print('; '.join(f'{header[i] if i < len(header) else ""}: {v}' for i, v in enumerate(line) if v))
+`;
 const judges = {
   '.rtf': (file) => run('pandoc', ['-f', 'rtf', '-t', 'plain', '--wrap=none', file], options),
   '.eml': (file) => run('python3', ['-c', python, file], options),
   '.pdf': (file) => run('pdftotext', ['-q', file, '-'], options),
+  '.pptx': (file) => run('python3', ['-c', slides, file], options),
+  '.xlsx': (file) => run('python3', ['-c', rows, file], options),
   '.docx': (file) => run('pandoc', ['-t', 'plain', '--wrap=none', file], options),
   '.odt': (file) => run('pandoc', ['-t', 'plain', '--wrap=none', file], options),
   '.epub': (file) => run('pandoc', ['-t', 'plain', '--wrap=none', file], options),
@@ -76,8 +121,9 @@ async function compare(file) {
   }
   const text = read.kind === 'text' ? read.text : '';
   // The judge of messages prints the subject and the text.
+  const own = ending === '.xlsx' ? text.replace(/^## .*$/gm, '') : text;
   const compared =
-    ending === '.eml' ? text.replace(/^(?:- (?:From|To|Cc|Date)|Attachments): .*$/gm, '') : text;
+    ending === '.eml' ? text.replace(/^(?:- (?:From|To|Cc|Date)|Attachments): .*$/gm, '') : own;
   const [ours, theirs] = [wordsOf(compared), wordsOf(expected)];
   if (theirs.length < 5) return;
   const list = results.get(ending) ?? [];

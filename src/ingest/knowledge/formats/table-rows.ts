@@ -60,8 +60,10 @@ async function writeSheet(bytes: Buffer, { options, writer, notes, sheet }: Shee
     return true;
   } catch (error) {
     if (isSluiceError(error) && error.code === 'sheet_not_found' && sheet !== '1') return false;
-    if (isSluiceError(error) && nothingToRead.has(error.code)) return true;
-    throw error;
+    if (!isSluiceError(error) || !nothingToRead.has(error.code)) throw error;
+    // A table of one line, which counts as its header, has a text all the same.
+    writer.paragraph((reader?.columns ?? []).join('; '));
+    return true;
   } finally {
     await reader?.close();
   }

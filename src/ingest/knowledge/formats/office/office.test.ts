@@ -91,6 +91,14 @@ describe('a presentation', () => {
     });
   });
 
+  test('keeps a table that comes after the number of the slide', async () => {
+    const number = '<p:sp><p:nvPr><p:ph type="sldNum"/></p:nvPr><a:p><a:r><a:t>7</a:t></a:r></a:p></p:sp>';
+    const cell = (text: string) => `<a:tc><a:p><a:r><a:t>${text}</a:t></a:r></a:p></a:tc>`;
+    const frame = `<p:graphicFrame><a:tbl><a:tr>${cell('Seal')}${cell('KX-4410')}</a:tr></a:tbl></p:graphicFrame>`;
+    const read = await convert(zipArchive({ 'ppt/slides/slide1.xml': slide(number + frame) }), 'a.pptx');
+    expect(read).toMatchObject({ text: '| Seal | KX-4410 |\n| --- | --- |' });
+  });
+
   test('has its slides by their numbers if it does not list them', async () => {
     const read = await convert(zipArchive(parts), 'a.pptx');
     expect(read).toMatchObject({
@@ -129,13 +137,14 @@ describe('rows', () => {
     }
   });
 
-  test('of a CSV file as well, and one without rows is empty', async () => {
+  test('of a CSV file as well, and a single line is kept', async () => {
     const text = 'part;code;note\nSeal;KX-4410;"two\nlines"\nHose;RX-7;\n';
     expect(await convert(Buffer.from(text), 'a.csv')).toMatchObject({
       kind: 'text',
       text: 'part: Seal; code: KX-4410; note: two\nlines\n\npart: Hose; code: RX-7',
     });
-    expect(await convert(Buffer.from('a,b\n'), 'a.csv')).toMatchObject({ kind: 'empty' });
+    expect(await convert(Buffer.from('Seal,KX-4410\n'), 'a.csv')).toMatchObject({ text: 'Seal; KX-4410' });
+    expect(await convert(Buffer.from(',\n'), 'a.csv')).toMatchObject({ kind: 'empty' });
   });
 
   test('are read in the thread of documents', async () => {

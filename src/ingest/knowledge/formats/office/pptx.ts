@@ -128,6 +128,7 @@ class SlideText implements XmlEvents {
   close(name: string): void {
     if (this.#skipDepth > 0) this.#skipDepth -= 1;
     else if (name === 't') this.#isText = false;
+    else if (name === 'sp') this.#shape = '';
     else if (name === 'p') this.#endParagraph();
     else if (name === 'tc') {
       this.#row?.push(this.#cell?.join(' ') ?? '');
