@@ -29,7 +29,19 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   return reply
     .code(known.definition.status)
     .type(problemMediaType)
-    .send(JSON.stringify(problemDocument(known, { instance: request.url, requestId: request.id })));
+    .send(JSON.stringify(documentFor(known, request)));
+}
+
+function documentFor(error: SluiceError, { url, id }: FastifyRequest): Record<string, unknown> {
+  const document = problemDocument(error, { instance: url, requestId: id });
+  return url.startsWith('/v1/') ? { ...document, error: openAiError(document) } : document;
+}
+
+/** Clients of OpenAI look for the reason in `error`, and show nothing without it. */
+function openAiError({ status, detail, code, errors }: Record<string, unknown>): Record<string, unknown> {
+  const [first] = (errors ?? []) as FieldProblem[];
+  const type = Number(status) >= 500 ? 'server_error' : 'invalid_request_error';
+  return { message: detail, type, param: first?.pointer ?? null, code };
 }
 
 export function problemDocument(

@@ -179,7 +179,19 @@ describe('a knowledge base as a vector store', () => {
       ranking_options: { ranker: 'auto', score_threshold: 0.9 },
     });
     expect(strict.body.data.every(({ score }) => score >= 0.9)).toBe(true);
-    expect((await post(admin, '/v1/vector_stores/none/search', { query: 'x' })).status).toBe(404);
+    const missing = await post(admin, '/v1/vector_stores/none/search', { query: 'x' });
+    expect(missing).toMatchObject({
+      status: 404,
+      body: {
+        code: 'knowledge_base_not_found',
+        error: {
+          message: 'There is no knowledge base none',
+          type: 'invalid_request_error',
+          param: null,
+          code: 'knowledge_base_not_found',
+        },
+      },
+    });
   });
 
   test.each([
