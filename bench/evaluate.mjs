@@ -4,7 +4,6 @@
 import { build } from '../scripts/build.mjs';
 import { endAll, endOnSignals } from './harness/cleanup.mjs';
 import { readCollection } from './harness/collection.mjs';
-import { collectionModes, indexCollection, judgeMode, judgePeer } from './harness/collection-sluice.mjs';
 import { installPeers } from './harness/install.mjs';
 import { startServer } from './harness/postgres.mjs';
 import { startServe } from './harness/sluice.mjs';
@@ -15,6 +14,10 @@ if (folders.length === 0)
   throw new Error('Usage: node bench/evaluate.mjs <folder of a collection>… [--no-build]');
 endOnSignals();
 installPeers();
+// Only now: the peer may have been installed by this run.
+const { collectionModes, indexCollection, judgeMode, judgePeer } = await import(
+  './harness/collection-sluice.mjs'
+);
 if (!words.includes('--no-build')) {
   const built = await build();
   if (built.status === 'failed') throw new Error(`The build failed:\n${built.message}`);
