@@ -6,8 +6,8 @@ const mostNamed = 5;
 const amount = /^[(\-−]?\D{0,6}\d[\d.,'’\s]*[^\d%]{0,6}$/u;
 
 /**
- * The warning of a table whose spend nobody has found, although it has columns with numbers that are not read: a renamed
- * column, or a name in a language that the profile does not know, would otherwise be missing without a word.
+ * The warning of a table whose spend nobody has found, although it has columns with numbers that are not read: a column
+ * with an unknown name would otherwise be missing without a word.
  */
 export function unreadSpend(layout: Record<string, unknown>): WarningCount[] {
   const { format, sources = {}, unmapped = [], headers = [], samples = [] } = layout as Partial<Described>;
@@ -22,8 +22,8 @@ export function unreadSpend(layout: Record<string, unknown>): WarningCount[] {
   const named = unread.slice(0, mostNamed).map((header) => JSON.stringify(header.trim()));
   const rest = unread.length > mostNamed ? ` and ${unread.length - mostNamed} more` : '';
   const message =
-    `No column is read as the spend. These columns have numbers and are not read: ${named.join(', ')}${rest}. If one of ` +
-    'them is the spend, map it and upload the file again.';
+    `No column is read as the spend. These columns have numbers and are not read: ${named.join(', ')}${rest}. If one ` +
+    'of them is the spend, map it and upload the file again.';
   return [{ code: 'spend_not_read', message, count: unread.length }];
 }
 
