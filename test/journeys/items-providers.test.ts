@@ -124,6 +124,25 @@ test('a long Retry-After is on every waiting row, and holds no slot', { timeout:
   await eventually(() => isDone(String(noop.body.jobId)), 'the only slot is free for other work', 20_000);
 });
 
+test('rows say what they wait for while a pause is short, too', { timeout: 120_000 }, async () => {
+  const { server, tenantId, ask } = await open({ retryAfter: 1, always: () => 429 });
+  const jobId = await ask(400);
+  await eventually(
+    async () => {
+      const path = `/api/jobs/${jobId}/items?statuses=PENDING&pageSize=500`;
+      const { body } = await server.call(tenantId, 'GET', path);
+      const rows = body.data as { waitingFor: string | null; nextAttemptAt: string | null }[];
+      const doSay = rows.filter(
+        ({ waitingFor, nextAttemptAt }) =>
+          waitingFor !== null && Date.parse(nextAttemptAt ?? '') > Date.now() - 100,
+      );
+      return doSay.length > 100 && doSay.length === rows.length;
+    },
+    'every row says what it waits for',
+    60_000,
+  );
+});
+
 test('every attempt of a row has a key of its own', { timeout: 120_000 }, async () => {
   const world = await open({ failures: { status: 0.4 }, latencyMs: 5 });
   const jobId = await world.ask(20);

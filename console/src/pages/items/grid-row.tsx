@@ -6,6 +6,7 @@ import { type GridColumn, textIn } from './grid-columns.ts';
 import { GridThumbnail } from './item-image.tsx';
 import { isEnded } from './item-status.ts';
 import type { GridRow } from './rows-api.ts';
+import { WaitsFor } from './waits-for.tsx';
 
 interface RowLineProps {
   index: number;
@@ -100,7 +101,7 @@ function GridCell({ row, column }: { row: GridRow; column: GridColumn }) {
         <td title={row.lastError ?? ''}>
           {row.nextAttemptAt === null ? null : (
             <span className="dim">
-              again <Ago at={row.nextAttemptAt} /> ·{' '}
+              <WaitsFor row={row} /> ·{' '}
             </span>
           )}
           {row.lastError}

@@ -12,6 +12,7 @@ import { type ItemStatus, openStatuses } from './item-status.ts';
 import { RowDrawer } from './row-drawer.tsx';
 import { type GridRow, getRows } from './rows-api.ts';
 import { itemSearch } from './search.ts';
+import { WaitsFor } from './waits-for.tsx';
 
 const rowKey = ({ id }: GridRow) => id;
 const pageRows = 100;
@@ -110,7 +111,7 @@ function Next({ row }: { row: GridRow }) {
     <span title={row.lastError ?? ''}>
       {row.nextAttemptAt === null ? null : (
         <>
-          again <Ago at={row.nextAttemptAt} />
+          <WaitsFor row={row} />
           {row.lastError === null ? '' : ' · '}
         </>
       )}

@@ -17,6 +17,7 @@ import { useReprocess } from './reprocess.ts';
 import { RowHistory } from './row-history.tsx';
 import { getRow, type WholeRow } from './rows-api.ts';
 import { itemSearch } from './search.ts';
+import { WaitsFor } from './waits-for.tsx';
 
 export type ProviderCall = Reply<'/api/jobs/{job_id}/items/{item_id}/calls'>['data'][number];
 
@@ -114,7 +115,7 @@ function RowState({ job, row }: { job: ItemJob; row: WholeRow }) {
           {row.nextAttemptAt === null ? null : (
             <>
               {' '}
-              · again <Ago at={row.nextAttemptAt} />
+              · <WaitsFor row={row} />
             </>
           )}
         </span>

@@ -38,8 +38,9 @@ async function readJob(
   );
 }
 
-function hasEnded({ queueState }: ItemJobView): boolean {
-  return queueState === 'DONE' || queueState === 'FAILED';
+/** The open rows of a canceled job are skipped first. */
+function hasEnded({ queueState, cleanupOpen }: ItemJobView): boolean {
+  return queueState === 'DONE' || (queueState === 'FAILED' && !cleanupOpen);
 }
 
 export function exitCodeOfItems({ queueState, failedItems }: ItemJobView): ExitCode {

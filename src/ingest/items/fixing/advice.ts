@@ -1,4 +1,5 @@
 import type { ErrorDefinition } from '../../../lib/errors.ts';
+import { fetchErrors } from '../../../lib/fetch/errors.ts';
 import { imageFailures } from '../images/errors.ts';
 import { processorErrors } from '../processing/processors/errors.ts';
 import type { FailureGroup } from './store.ts';
@@ -25,6 +26,11 @@ const known: Record<string, Advice> = {
     'The provider refused more calls',
     'Try these rows again later, or lower the rate.',
   ),
+  fetch_timeout: again(
+    'The provider did not answer in time',
+    'Try these rows again once the provider works, or make a new job with a longer time limit.',
+  ),
+  fetch_failed: again('The provider could not be reached', 'Try these rows again once the provider works.'),
   provider_garbage: again(
     'The provider returned something that cannot be read',
     'Check the response settings of the job; if the provider had a bad moment, try these rows again.',
@@ -60,6 +66,7 @@ function fromCatalogue(code: string): Advice | null {
   const catalogues: Record<string, ErrorDefinition> = {
     ...imageFailures.definitions,
     ...processorErrors.definitions,
+    ...fetchErrors.definitions,
   };
   const definition = Object.hasOwn(catalogues, code) ? catalogues[code] : undefined;
   if (definition === undefined) return null;

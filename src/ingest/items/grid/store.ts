@@ -25,7 +25,8 @@ const rowJson = (key: JobKey, more: string) => sql`
     ${trustedSql(more)}'result', i.result_json,
     'errorCode', i.error_code, 'lastError', i.last_error, 'lockedBy', i.locked_by, 'lockedAt', i.locked_at,
     'nextAttemptAt', case when i.status <> 'PENDING' then null
-       when i.due_at > '-infinity' then i.due_at else ${jobWait(key, 'waiting_until')} end,
+       when i.due_at > statement_timestamp() then i.due_at
+       else coalesce(${jobWait(key, 'waiting_until')}, nullif(i.due_at, '-infinity')) end,
     'waitingFor', case when i.status <> 'PENDING' then null
        when i.due_at > statement_timestamp() then coalesce(i.waiting_for, 'retry')
        else ${jobWait(key, 'waiting_for')} end,

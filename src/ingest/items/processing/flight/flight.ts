@@ -24,6 +24,7 @@ const waitingTurnMs = 60_000;
 /** A turn looks for rows to claim at least this often. */
 const lookMs = 1_000;
 const troubleDelayMs = 500;
+const sayFromMs = 500;
 /** Between two rows that are claimed alone, others have their time. */
 const betweenAloneMs = 1_000;
 
@@ -54,6 +55,7 @@ export class Flight {
   /** Until then no other row is expected, and those that are claimed alone follow each other at once. */
   #othersDryUntilMs = 0;
   #wait: ProviderWait | null = null;
+  #saidUntilMs = 0;
 
   constructor(deps: TurnDeps, opened: Opened) {
     const { job, processor, options, turn, paces } = opened;
@@ -79,6 +81,7 @@ export class Flight {
       while (!this.#mustEnd()) {
         if (this.#needsRows()) await this.#claim();
         this.#start();
+        this.#sayWait();
         if (this.#isDone()) break;
         await this.#bell.wait(this.#waitMs());
       }
@@ -100,6 +103,23 @@ export class Flight {
     // Rows and a place among the turns are not held for a provider that will not be called for a while.
     this.#wait = this.#isByCall && wait !== null && wait.waitMs > shortWaitMs ? wait : null;
     return this.#wait !== null;
+  }
+
+  /** A shorter wait is not worth leaving for, but rows are to say what they wait for. */
+  #sayWait(): void {
+    const { job, paces } = this.#opened;
+    const { wait } = paces.entry;
+    const untilMs = performance.now() + (wait?.waitMs ?? 0);
+    if (
+      !this.#isByCall ||
+      wait === null ||
+      wait.waitMs < sayFromMs ||
+      untilMs < this.#saidUntilMs + sayFromMs
+    )
+      return;
+    this.#saidUntilMs = untilMs;
+    // If the database is away, nobody reads it either.
+    this.#deps.db.tenant(job.tenantId, (tx) => noteJobWait(tx, job, wait)).catch(() => {});
   }
 
   #needsRows(): boolean {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { toStorable } from '../../../../../lib/well-formed.ts';
+import { freeName } from '../../../export/rows.ts';
 import { failure } from '../outcomes.ts';
 import type { ItemOutcome } from '../types.ts';
 import type { LlmOptions } from './options.ts';
@@ -17,8 +18,14 @@ export interface ModelAnswer {
   cost: number | null;
 }
 
+/** Endpoints that do not say what they used must not make a budget worthless. Most texts have more letters per token. */
+const lettersPerToken = 3;
+
 /** What a model has answered, checked against the schema: a model may say anything. */
-export function readCompletion(value: unknown, options: LlmOptions): ModelAnswer {
+export function readCompletion(
+  value: unknown,
+  { options, question }: { options: LlmOptions; question: string },
+): ModelAnswer {
   const parsed = completion.safeParse(value);
   if (!parsed.success) {
     const message = 'The endpoint returned something that is not a chat completion';
@@ -30,8 +37,12 @@ export function readCompletion(value: unknown, options: LlmOptions): ModelAnswer
   }
   const { usage } = parsed.data;
   const tokens = usage === undefined ? null : usage.prompt_tokens + usage.completion_tokens;
-  const cost = usage === undefined || options.price === undefined ? null : costOf(usage, options.price);
   const text = parsed.data.choices[0]?.message.content ?? '';
+  const counted = usage ?? {
+    prompt_tokens: Math.ceil(question.length / lettersPerToken),
+    completion_tokens: Math.ceil(text.length / lettersPerToken),
+  };
+  const cost = options.price === undefined ? null : costOf(counted, options.price);
   return { outcome: outcomeOf(text, { options, told: { tokens, cost } }), tokens, cost };
 }
 
@@ -56,8 +67,15 @@ function outcomeOf(
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return {
     status: 'DONE',
-    result: toStorable(isObject ? { ...value, ...told } : { answer: value, ...told }),
+    result: toStorable(isObject ? { ...value, ...beside(value, told) } : { answer: value, ...told }),
   };
+}
+
+/** A column of the answer keeps its name. */
+function beside(answer: object, told: Record<string, number | null>): Record<string, number | null> {
+  return Object.fromEntries(
+    Object.entries(told).map(([name, value]) => [freeName(name, Object.keys(answer)), value]),
+  );
 }
 
 /** Models like to wrap JSON in a block of Markdown. */

@@ -113,7 +113,7 @@ async function ask(item: ItemInput, { options, context, body, headers }: Questio
     const whole = interpretAnswer(read, asWhole(url));
     const answer =
       whole.status === 'DONE'
-        ? readCompletion(read.value, options)
+        ? readCompletion(read.value, { options, question: body })
         : { outcome: whole, tokens: null, cost: null };
     log(response.status, answer);
     return answer.outcome;
