@@ -18,7 +18,7 @@ export interface ModelAnswer {
   cost: number | null;
 }
 
-/** Endpoints that do not say what they used must not make a budget worthless. Most texts have more letters per token. */
+/** An endpoint that does not say what it used must not make a budget worthless. Most texts have more per token. */
 const lettersPerToken = 3;
 
 /** What a model has answered, checked against the schema: a model may say anything. */
