@@ -1,7 +1,7 @@
 // What it costs, and what it changes, that a search with a filter stops at 50 passages by their words instead of 200.
-// Usage: node bench/experiments/filtered-words.mjs FOLDER [--copies 4]; FOLDER is a published test collection. Needs a
-// build and Debian's PostgreSQL. The collection is indexed several times over, so that a filter leaves more passages
-// than are compared one by one; a document counts whichever of its copies is found.
+// Usage: node bench/experiments/filtered-words.mjs FOLDER [--copies 4] [--modes text,hybrid]; FOLDER is a published test
+// collection. Needs a build and Debian's PostgreSQL. The collection is indexed several times over, so that a filter
+// leaves more passages than are compared one by one; a document counts whichever of its copies is found.
 import { parseArgs } from 'node:util';
 import { installPeers } from '../harness/install.mjs';
 
@@ -15,7 +15,7 @@ const { addDocuments, createKb, runKb } = await import('../harness/knowledge-slu
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { copies: { type: 'string', default: '4' } },
+  options: { copies: { type: 'string', default: '4' }, modes: { type: 'string', default: 'text,hybrid' } },
 });
 const collection = await readCollection(positionals[0]);
 const copies = Number(values.copies);
@@ -27,10 +27,9 @@ try {
   const serve = await startServe({ database, hasWorker: true, settings });
   const kbId = await createKb(serve, { name: 'Filtered' });
   for (let copy = 1; copy <= copies; copy += 1) {
-    const files = collection.documents.map(({ id, title, text }) => ({
-      name: `${id}-${copy}.md`,
-      // Another text in each copy, or it would be one passage in several documents.
-      content: `---\ncopy: ${copy}\nhalf: ${Number(id) % 2}\n---\n# ${title}\n\n${text} Copy${copy}.\n`,
+    const files = collection.documents.map((document) => ({
+      name: `${document.id}-${copy}.md`,
+      content: contentOf(document, copy),
     }));
     await addDocuments(serve, { kbId, files });
   }
@@ -41,12 +40,19 @@ try {
     ['a filter that all match', { copy: { gte: 1 } }],
     ['a filter that half match', { half: 0 }],
   ]) {
-    for (const mode of ['text', 'hybrid']) console.log(await measure(serve, { kbId, what, filter, mode }));
+    for (const mode of values.modes.split(','))
+      console.log(await measure(serve, { kbId, what, filter, mode }));
   }
   await serve.stop();
 } finally {
   await endAll();
   await server.stop();
+}
+
+/** Each passage has another text in each copy, or it would be one passage in several documents. */
+function contentOf({ id, title, text }, copy) {
+  const marked = `${text} `.replaceAll(/\.\s+/g, ` (${copy}). `);
+  return `---\ncopy: ${copy}\nhalf: ${Number(id) % 2}\n---\n# ${title} (${copy})\n\n${marked} (${copy})\n`;
 }
 
 async function measure(serve, { kbId, what, filter, mode }) {

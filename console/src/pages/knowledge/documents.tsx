@@ -93,7 +93,6 @@ const columns: Column<KnowledgeDocument>[] = [
   {
     id: 'title',
     header: 'Document',
-    width: 240,
     cell: ({ title, uri }) => (
       <span className="cut" title={uri}>
         {title || uri}

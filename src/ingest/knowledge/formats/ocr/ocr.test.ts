@@ -49,6 +49,18 @@ describe('text recognition', () => {
     }
   });
 
+  test('that is off is said of pages with images, and not of blank ones', async () => {
+    const image = sharp(fixture).grayscale();
+    const { data: jpeg, info } = await image.jpeg({ quality: 90 }).toBuffer({ resolveWithObject: true });
+    const scan = { jpeg, width: info.width, height: info.height };
+    const content = Buffer.from('q Q');
+    const mixed = pdfDocument({ pages: [[], [], ['A page with text.']], scan, content });
+    for (const ocr of [null, tesseract]) {
+      const found = await read('a.pdf', mixed, ocr);
+      expect(found).toMatchObject({ kind: 'text', notes: [expect.stringMatching(/(?:pages|off:) 2\b/)] });
+    }
+  });
+
   test('of an image that is broken or has no text gives a reason, and no crash', async () => {
     const png = await sharp(fixture).png().toBuffer();
     expect(await read('a.png', png.subarray(0, 60))).toMatchObject({

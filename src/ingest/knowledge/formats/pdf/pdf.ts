@@ -44,7 +44,7 @@ async function open(reader: PdfReader, bytes: Buffer, { guard, limits }: PageOpt
       useSystemFonts: false,
       disableFontFace: true,
       // Images are only decoded where they are all that a page has.
-      maxImageSize: limits.ocr === null ? 0 : maxScanPixels,
+      maxImageSize: maxScanPixels,
       enableXfa: false,
     });
   } catch (error) {
@@ -84,7 +84,7 @@ async function readPages(
     if (items === null) broken.push(page);
     else if (items.some(({ str }) => str.trim() !== '')) writePage(items, { writer, bodySize });
     else if (options.hasImages()) {
-      const isRead = await readScannedPage(page, { ...options, writer });
+      const isRead = await readScannedPage(page, { ...options, writer, unread });
       if (isRead !== null) (isRead ? recognised : unread).push(page);
     }
     if (page % pagesPerCleaning === 0) await document.cleanup();

@@ -18,16 +18,26 @@ export type PageImages = (page: number) => Promise<PageImage[]>;
 const smallestSide = 200;
 const mostImages = 8;
 
+/** Images take a while to decode: with more pages like this it is a scan, and nobody reads it here. */
+const mostUnread = 20;
+
 /** True if the text of its images was written, false if nothing here can read them, null without images. */
 export async function readScannedPage(
   page: number,
-  { images, writer, limits, onProgress }: ConvertOptions & { images: PageImages; writer: MarkdownWriter },
+  {
+    images,
+    writer,
+    limits,
+    onProgress,
+    unread,
+  }: ConvertOptions & { images: PageImages; writer: MarkdownWriter; unread: readonly number[] },
 ): Promise<boolean | null> {
   const { ocr } = limits;
-  if (ocr === null) return false;
+  if (ocr === null && unread.length >= mostUnread) return false;
   const found = await images(page).catch(() => []);
   const large = found.filter(({ width, height }) => Math.min(width, height) >= smallestSide);
   if (large.length === 0) return null;
+  if (ocr === null) return false;
   for (const { data, width, height, channels } of large.slice(0, mostImages)) {
     try {
       writeRecognised(await recognise(data, { ocr, onProgress, raw: { width, height, channels } }), writer);
