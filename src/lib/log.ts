@@ -41,7 +41,7 @@ function standardError(): LogStream {
 const secretName = /(?:^|[_.-])(?:password|passwd|secret|token|authorization|cookie|api[_-]?key)$/i;
 const secretCamelName = /(?:Password|Secret|Token|ApiKey|Cookie)$|^apiKey$/;
 const mayHoldSecretName =
-  /(?:password|passwd|secret|token|authorization|cookie|api[_-]?key|"code")[^"]*":|code=|token=|key=/i;
+  /(?:password|passwd|secret|token|authorization|cookie|api[_-]?key|"code")[^"]{0,100}":|code=|token=|key=/i;
 const secretInQuery = /([?&](?:code|[a-z_]*token|[a-z_]*secret|password|(?:api_?)?key)=)[^&\s"'#\\]+/gi;
 /** `code` is a login code or an error's code; only the latter is made of words or SQLSTATE digits. */
 const errorCode = /^(?:[A-Z][A-Z0-9_]{0,60}|[a-z][a-z_]{0,60}|[0-9A-Z]{5})$/;

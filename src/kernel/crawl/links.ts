@@ -92,9 +92,15 @@ const maxRefreshSeconds = 10;
 
 /** `0; url=/new`, as loosely as browsers read it; null for a page that only reloads itself. */
 function refreshTarget(content: string): string | null {
-  const parts = /^\s*(\d+)(?:\.\d*)?\s*[;,\s]\s*(?:url\s*=\s*)?(.+)$/i.exec(content.slice(0, 4_000));
-  if (parts === null || Number(parts[1]) > maxRefreshSeconds) return null;
-  const target = (parts[2] ?? '').trim();
+  // Piece by piece: one pattern would try every way to divide a run of spaces.
+  const text = content.slice(0, 4_000).trim();
+  const [start, seconds] = /^(\d+)(?:\.\d*)?(?=[;,\s])/.exec(text) ?? [];
+  if (start === undefined || Number(seconds) > maxRefreshSeconds) return null;
+  const target = text
+    .slice(start.length)
+    .replace(/^[;,\s]+/, '')
+    .replace(/^url\s*=\s*/i, '')
+    .trim();
   const quoted = /^(["'])(.*?)\1/.exec(target);
   return (quoted === null ? target : (quoted[2] ?? '')).trim() || null;
 }

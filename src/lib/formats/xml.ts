@@ -152,10 +152,7 @@ export class XmlReader {
     if (end === -1) return at;
     const element = this.#open.pop();
     const name = source.slice(at + 2, end);
-    if (
-      element === undefined ||
-      (name !== element.full && name.replace(/[ \t\n\r]+$/, '') !== element.full)
-    ) {
+    if (element === undefined || (name !== element.full && name.trimEnd() !== element.full)) {
       throw this.#options.broken(`the tag </${name.slice(0, 40)}> closes nothing that is open`);
     }
     this.#events.close(element.local);

@@ -1,3 +1,4 @@
+import { withoutZerosBehind } from '../numbers.ts';
 import { jsonMembers } from './json-members.ts';
 
 /** A JSON scalar, a number that a double cannot hold, or the compact JSON text of an object or array. */
@@ -46,7 +47,9 @@ export function numberText(value: number): string {
  * with every digit that was written.
  */
 export function parseExactly(json: string): unknown {
-  return JSON.parse(mayLoseDigits.test(json) ? json.replace(textOrNumber, quotedIfLong) : json);
+  // First as it is: in a text that is no JSON, the pattern would look for the end of a string from each of its quotes.
+  const value = JSON.parse(json) as unknown;
+  return mayLoseDigits.test(json) ? JSON.parse(json.replace(textOrNumber, quotedIfLong)) : value;
 }
 
 /** A double holds any number with fewer digits than this and no exponent of three digits. */
@@ -75,7 +78,7 @@ function normalForm(text: string): string {
   if (match === null) return text;
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
   const digits = (whole + fraction).replace(/^0+/, '');
-  const significant = digits.replace(/0+$/, '');
+  const significant = withoutZerosBehind(digits);
   if (significant === '') return `${sign}0`;
   return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }

@@ -126,6 +126,6 @@ export function jsonOf(value: unknown): string {
   if (value instanceof ResultJson) return value.json;
   const json = JSON.stringify(value ?? null);
   if (!json.includes('\\u0000')) return json;
-  // After an even number of backslashes it is an escape; after an odd one it only looks like it.
-  return json.replace(/(?<!\\)((?:\\\\)*)\\u0000/g, '$1\\ufffd');
+  // Escape by escape: behind a backslash that is escaped itself, it only looks like one.
+  return json.replace(/\\(?:u0000|.)/gs, (found) => (found === '\\u0000' ? '\\ufffd' : found));
 }

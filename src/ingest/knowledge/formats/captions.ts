@@ -113,7 +113,7 @@ class Paragraphs {
 }
 
 function readLine(line: string): { speaker: string | null; words: string } {
-  const voice = /<v(?:\.[^\s>]*)?\s+([^>]{1,200})>/.exec(line);
+  const voice = /<v(?:\.[^\s>]{0,100})?\s{1,10}([^>]{1,200})>/.exec(line);
   const words = line
     .replace(/<\/?[A-Za-z0-9][^<>]{0,200}>|\{\\[^{}]{0,200}\}/g, '')
     .replace(/&(amp|lt|gt|nbsp|lrm|rlm|quot|#39);/g, (_, name: string) => entities[name] ?? '')

@@ -18,7 +18,7 @@ export function readFrontMatter(text: string): FrontMatter | null {
   return { fields: readFields(lines), units: block[0].length };
 }
 
-const fieldLine = /^(\s*)("[^"]*"|'[^']*'|[^\s:#'"[\]{},-][^:]*?)\s*:(?:\s+(.*))?$/;
+const fieldLine = /^(\s*)("[^"]*"\s*|'[^']*'\s*|[^\s:#'"[\]{},-][^:]*):(?:\s(.*))?$/;
 
 function readFields(lines: readonly string[]): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
@@ -28,7 +28,7 @@ function readFields(lines: readonly string[]): Record<string, unknown> {
     if (name === '') continue;
     const below: string[] = [];
     while (at < lines.length && isBelow(lines[at] ?? '', indent.length)) below.push(lines[at++] ?? '');
-    fields[String(readScalar(name))] = readValue(rest.trim(), below);
+    fields[String(readScalar(name.trimEnd()))] = readValue(rest.trim(), below);
   }
   return fields;
 }
@@ -62,7 +62,7 @@ function readScalar(text: string): unknown {
   const quoted = /^"((?:[^"\\]|\\.)*)"|^'((?:[^']|'')*)'/.exec(text);
   if (quoted?.[1] !== undefined) return quoted[1].replace(/\\(["\\/])/g, '$1').replaceAll('\\n', '\n');
   if (quoted?.[2] !== undefined) return quoted[2].replaceAll("''", "'");
-  const plain = text.replace(/\s+#.*$/, '').trim();
+  const plain = text.replace(/(?<!\s)\s+#.*$/, '').trim();
   if (/^(?:true|false)$/i.test(plain)) return plain.toLowerCase() === 'true';
   if (/^(?:null|~)$/i.test(plain)) return null;
   // Numbers with leading zeros are codes.

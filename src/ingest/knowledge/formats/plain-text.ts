@@ -29,7 +29,7 @@ function firstHeading(body: string): string | null {
   let previous = '';
   for (const line of body.split('\n')) {
     if (/^ {0,3}(?:```|~~~)/.test(line)) isInFence = !isInFence;
-    const heading = isInFence ? null : /^ {0,3}#[ \t]+(.+)$/.exec(line);
+    const heading = isInFence ? null : /^ {0,3}#[ \t]+([^ \t].*)$/.exec(line);
     if (heading !== null) return withoutClosing(heading[1] ?? '');
     if (!isInFence && /^ {0,3}=+[ \t]*$/.test(line) && previous.trim() !== '') return previous.trim();
     previous = line;

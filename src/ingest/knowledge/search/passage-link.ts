@@ -60,7 +60,7 @@ function firstWords(text: string): string | null {
 function visible(line: string): string {
   return line
     .replace(/^\s*(?:#{1,6}\s+|>\s*|[-*+]\s+|\d{1,9}[.)]\s+)/, '')
-    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/!?\[([^[\]]*)\]\([^()]*\)/g, '$1')
     .replace(/(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|`/g, '')
     .replace(/\\([\\`*_{}[\]()#+\-.!|])/g, '$1')
     .replace(/\s+/g, ' ')

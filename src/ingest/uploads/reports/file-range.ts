@@ -58,7 +58,7 @@ function readRange(text: string, order: DateOrder | null): DateRange | null {
 const rangeMarks = [
   / ?[–—~〜～] ?/gu,
   / (?:-|to|bis|au|a|al|até|tot|do|до|đến|hingga|s\.d\.|إلى) /giu,
-  /\s*(?:から|至|到)\s*/gu,
+  /(?<!\s)\s*(?:から|至|到)\s*/gu,
 ];
 
 function dayIn(text: string, order: DateOrder | null): string | null {

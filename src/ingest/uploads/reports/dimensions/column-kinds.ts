@@ -68,7 +68,7 @@ function kindOf(header: string, { aliases, cells, isJson, own }: Seen): ColumnKi
 
 /** Numbers with decimals, percent or currency signs are figures; whole numbers are, when the header says so. */
 function isFigure(header: string, cells: string[]): boolean {
-  if (cells.length === 0 || !cells.every((cell) => measured.test(cell))) return false;
+  if (cells.length === 0 || !cells.every(isMeasured)) return false;
   return isFigureName(header) || cells.some((cell) => !whole.test(cell));
 }
 
@@ -83,8 +83,12 @@ const figurePaths = new RegExp(
 
 const longId = /^\d{10,}$/;
 const whole = /^\d+$/;
-const measured =
-  /^[(\-−<>~≈ ]*(?:\p{Sc}|[A-Z]{1,3}\$?)?\s*[\d.,\u00a0\u202f' ]+\s*(?:%|\p{Sc}|[A-Z]{3}|x)?\)?$/u;
+/** Of a cell without its spaces: were they part of it, the engine would try every way to divide a run of them. */
+const measured = /^[(\-−<>~≈]*(?:\p{Sc}|[A-Z]{1,3}\$?)?[\d.,']+(?:%|\p{Sc}|[A-Z]{3}|x)?\)?$/u;
+const longestMeasured = 200;
+
+const isMeasured = (cell: string): boolean =>
+  cell.length <= longestMeasured && measured.test(cell.replace(/\s/g, ''));
 
 const isDay = (cell: string): boolean => cell.length >= 8 && typeof readDate(cell, 'dmy') === 'string';
 

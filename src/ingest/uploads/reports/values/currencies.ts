@@ -10,11 +10,23 @@ export function currencyOf(text: string): string | null {
 export function withoutCurrency(amount: string): string {
   // `-$5` and `$-5` are the same.
   const [, outer = '', rest = ''] = /^([+-]?)(.*)$/su.exec(amount) ?? [];
-  const [, before = '', figure = rest, after = ''] = signed.exec(rest) ?? [];
+  const { before, figure, after } = partsOf(rest);
   if (!isCurrencyMark(before) || !isCurrencyMark(after)) return amount;
   // The point of `Rs.500` belongs to the sign.
   const isPointOfSign = figure.startsWith('.') && /\p{L}$/u.test(before);
   return outer + (isPointOfSign ? figure.slice(1).trimStart() : figure);
+}
+
+/**
+ * A figure and what stands around it. In two steps: one pattern for all of it would try every way to divide the spaces
+ * of a long cell, for minutes.
+ */
+function partsOf(text: string): { before: string; figure: string; after: string } {
+  const [whole = '', before = '', sign = '', run = ''] = figureStart.exec(text) ?? [];
+  const figure = run.replace(/(?<![' .])[' .]+$/, '');
+  const after = run.slice(figure.length) + text.slice(whole.length);
+  if (!/\d/.test(figure) || /[\d,]/.test(after)) return { before: '', figure: text, after: '' };
+  return { before, figure: sign + figure, after };
 }
 
 function isCurrencyMark(text: string): boolean {
@@ -23,7 +35,7 @@ function isCurrencyMark(text: string): boolean {
   return mark === '' || isSign || signsOfSeveral.has(mark.toLowerCase());
 }
 
-const signed = /^([^\d.,+-]*)([+-]?[\d.,' ]*\d[\d.,' ]*?)\s*([^\d,]*)$/u;
+const figureStart = /^([^\d.,+-]*)([+-]?)([\d.,' ]*)/u;
 const anySign = /^(?:[A-Z]{1,3})?\p{Sc}$/u;
 
 // A Map, because a cell may contain the name of a property that every object has.

@@ -1,3 +1,5 @@
+import { withoutZerosBehind } from '../../../../lib/numbers.ts';
+
 /**
  * Adds decimal texts without rounding. Whole units are kept per number of decimals, as safe integers while they fit:
  * the figures of every line go through here.
@@ -52,7 +54,7 @@ const maxQuickDigits = 12;
 function written(units: bigint, digits: number): string {
   const sign = units < 0n ? '-' : '';
   const text = String(units < 0n ? -units : units).padStart(digits + 1, '0');
-  const fraction = text.slice(text.length - digits).replace(/0+$/, '');
+  const fraction = withoutZerosBehind(text.slice(text.length - digits));
   const wholePart = digits === 0 ? text : text.slice(0, text.length - digits);
   return sign + wholePart + (digits === 0 || fraction === '' ? '' : `.${fraction}`);
 }
