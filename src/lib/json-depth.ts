@@ -9,6 +9,11 @@ export const jsonErrors = defineErrors({
     `Flatten it to ${maxJsonDepth} levels, or send deep parts as text.`,
     400,
   ),
+  json_too_many_values: invalid(
+    'The JSON has too many values',
+    'Send it in several requests, or send large lists as a file.',
+    400,
+  ),
 });
 
 const quote = 34;
@@ -51,10 +56,16 @@ export function refuseDeepJson(json: string | Uint8Array, what: string): void {
   );
 }
 
-/** JSON of somebody else's server: undefined when it is not JSON or nested too deeply, and the caller says so. */
+/** JSON.parse takes up to 50 ms for it; more is read with `parseJsonInTurns`. */
+export const maxJsonBytesAtOnce = 1024 * 1024;
+
+/**
+ * JSON of somebody else's server: undefined when it is not JSON, nested too deeply or longer than a megabyte, and the
+ * caller says so.
+ */
 export function parseForeignJson(json: string | Uint8Array): unknown {
   const bytes = typeof json === 'string' ? Buffer.from(json) : json;
-  if (findTooDeep(bytes) !== -1) return undefined;
+  if (bytes.length > maxJsonBytesAtOnce || findTooDeep(bytes) !== -1) return undefined;
   try {
     return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
   } catch {

@@ -7,6 +7,7 @@ import type { IngestDeps } from '../../src/ingest/items/intake/ingest.ts';
 import { itemDoor } from '../../src/ingest/items/intake/intake.ts';
 import { ItemRoom } from '../../src/ingest/items/intake/item-room.ts';
 import { ItemMetrics } from '../../src/ingest/items/metrics.ts';
+import { AnswerChecks } from '../../src/ingest/items/processing/processors/llm/answer-checks.ts';
 import { createProcessorRegistry } from '../../src/ingest/items/processing/processors/registry.ts';
 import { RowChecks } from '../../src/ingest/items/processing/processors/validate/row-checks.ts';
 import { createFiles } from '../../src/kernel/files/backends.ts';
@@ -210,6 +211,7 @@ function ingestDeps(): IngestDeps {
     ...{ db, registry, wake, metrics, quotas },
     processors: createProcessorRegistry({
       rowChecks: new RowChecks(),
+      answerChecks: new AnswerChecks(),
       catalogs: testCatalogHouse(database.db).door,
     }),
     secrets: noSecrets,

@@ -13,6 +13,7 @@ import { itemsPipeline } from './pipeline.ts';
 import { Lanes } from './processing/lanes.ts';
 import { Pacing } from './processing/pacing.ts';
 import type { ProcessorDefinition } from './processing/processors/custom/define-processor.ts';
+import { AnswerChecks } from './processing/processors/llm/answer-checks.ts';
 import { createProcessorRegistry } from './processing/processors/registry.ts';
 import { RowChecks } from './processing/processors/validate/row-checks.ts';
 import { StartLog } from './processing/turn-log.ts';
@@ -56,10 +57,12 @@ export function openItemHouse(options: ItemHouseOptions) {
   const { workerId } = kernel.membership;
   const decoder = new ImageDecoder();
   const rowChecks = new RowChecks();
+  const answerChecks = new AnswerChecks();
   const metrics = new ItemMetrics(options.registry);
   const processors = createProcessorRegistry({
     catalogs: options.catalogs,
     rowChecks,
+    answerChecks,
     custom: options.customProcessors,
   });
   metrics.watchPending(() => readPending(options));
@@ -109,7 +112,7 @@ export function openItemHouse(options: ItemHouseOptions) {
     },
     details: (tenantId, jobs) =>
       describeJobs({ db, pacing }, { tenantId, jobIds: jobs.map(({ jobId }) => jobId) }),
-    close: async () => void (await Promise.all([decoder.close(), rowChecks.close()])),
+    close: async () => void (await Promise.all([decoder.close(), rowChecks.close(), answerChecks.close()])),
     tasks: [
       { name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db, { files }) },
       { name: 'purge_items', everyMs: 60 * 60_000, run: () => purgeItems(db, { days: jobRetentionDays }) },

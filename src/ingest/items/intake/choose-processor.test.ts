@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { noSecrets } from '../../../../test/support/worlds/secrets.ts';
 import type { CatalogDoor } from '../../../kernel/house/doors.ts';
+import { AnswerChecks } from '../processing/processors/llm/answer-checks.ts';
 import { createProcessorRegistry } from '../processing/processors/registry.ts';
 import type { ItemOutcome } from '../processing/processors/types.ts';
 import { RowChecks } from '../processing/processors/validate/row-checks.ts';
@@ -11,7 +12,12 @@ const custom = [{ name: 'mine', normalize: () => ({}), processItem }];
 // No processor of these tests looks anything up.
 const catalogs = {} as CatalogDoor;
 const deps = {
-  processors: createProcessorRegistry({ rowChecks: new RowChecks(), catalogs, custom }),
+  processors: createProcessorRegistry({
+    rowChecks: new RowChecks(),
+    answerChecks: new AnswerChecks(),
+    catalogs,
+    custom,
+  }),
   secrets: noSecrets,
 };
 const wish: Wish = {

@@ -4,6 +4,7 @@ import { itemsOf, processorContext } from '../../../../../test/support/worlds/pr
 import type { CatalogDoor } from '../../../../kernel/house/doors.ts';
 import { jobErrors } from '../../../../kernel/jobs/errors.ts';
 import type { ProcessorDefinition } from './custom/define-processor.ts';
+import { AnswerChecks } from './llm/answer-checks.ts';
 import { createProcessorRegistry } from './registry.ts';
 import type { ItemOutcome } from './types.ts';
 import { RowChecks } from './validate/row-checks.ts';
@@ -11,7 +12,7 @@ import { RowChecks } from './validate/row-checks.ts';
 // No processor of these tests looks anything up.
 const catalogs = {} as CatalogDoor;
 const createRegistry = ({ custom }: { custom?: ProcessorDefinition[] } = {}) =>
-  createProcessorRegistry({ rowChecks: new RowChecks(), catalogs, custom });
+  createProcessorRegistry({ rowChecks: new RowChecks(), answerChecks: new AnswerChecks(), catalogs, custom });
 const items = itemsOf({ n: 1 }, { n: 2 }, { n: 3 });
 
 function run(definition: ProcessorDefinition, context = processorContext()): Promise<ItemOutcome[]> {

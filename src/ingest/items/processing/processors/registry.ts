@@ -8,6 +8,7 @@ import { toProcessor } from './custom/processor.ts';
 import { processorErrors } from './errors.ts';
 import { httpProcessor } from './http/http.ts';
 import { imageProcessor } from './image.ts';
+import type { AnswerChecks } from './llm/answer-checks.ts';
 import { llmProcessor } from './llm/llm.ts';
 import { noopProcessor } from './noop.ts';
 import type { Processor } from './types.ts';
@@ -27,11 +28,14 @@ const maxCustom = 1_000;
 export function createProcessorRegistry({
   catalogs,
   rowChecks,
+  answerChecks,
   custom = [],
 }: {
   catalogs: CatalogDoor;
   /** For the processor `validate`. */
   rowChecks: RowChecks;
+  /** For the processor `llm`. */
+  answerChecks: AnswerChecks;
   custom?: readonly ProcessorDefinition[] | undefined;
 }): ProcessorRegistry {
   const get = (name: string): Processor => processors.get(name) ?? refuse(name, [...processors.keys()]);
@@ -39,7 +43,7 @@ export function createProcessorRegistry({
     noopProcessor,
     validateProcessor(rowChecks),
     httpProcessor,
-    llmProcessor,
+    llmProcessor(answerChecks),
     chainProcessor(get),
     catalogProcessor(catalogs),
     imageProcessor,

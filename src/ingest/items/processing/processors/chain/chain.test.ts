@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { itemsOf, processorContext } from '../../../../../../test/support/worlds/processor-context.ts';
 import type { CatalogDoor } from '../../../../../kernel/house/doors.ts';
 import type { ProcessorDefinition } from '../custom/define-processor.ts';
+import { AnswerChecks } from '../llm/answer-checks.ts';
 import { createProcessorRegistry } from '../registry.ts';
 import type { ItemInput, ItemOutcome, ItemProgress } from '../types.ts';
 import { RowChecks } from '../validate/row-checks.ts';
@@ -16,6 +17,7 @@ function chainOf(steps: Record<string, Say>) {
   }));
   const registry = createProcessorRegistry({
     rowChecks: new RowChecks(),
+    answerChecks: new AnswerChecks(),
     catalogs: {} as CatalogDoor,
     custom,
   });

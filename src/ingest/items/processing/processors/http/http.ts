@@ -119,7 +119,7 @@ async function makeCall(run: Run, call: Call): Promise<void> {
   if (prepared === null) return;
   const startedMs = performance.now();
   const answer = await send(run, withKey(run, call, prepared));
-  const results = interpret(answer, items, run.options);
+  const results = await interpret(answer, items, run.options);
   for (const [index, item] of items.entries()) run.outcomes.set(item, results[index] ?? stoppedOutcome());
   // A batch is logged with its worst outcome, which is what backpressure needs to know.
   const worst = results.find(isThrottled) ?? results.find(isError) ?? results[0] ?? stoppedOutcome();
@@ -135,11 +135,11 @@ async function makeCall(run: Run, call: Call): Promise<void> {
   });
 }
 
-function interpret(
+async function interpret(
   answer: ProviderAnswer | ItemError,
   items: ItemInput[],
   options: HttpOptions,
-): ItemOutcome[] {
+): Promise<ItemOutcome[]> {
   if ('class' in answer) return items.map(() => answer);
   if (options.batch !== undefined) return interpretBatch(answer, items, options);
   return items.map(() => interpretAnswer(answer, options));
@@ -183,7 +183,7 @@ async function send(
       signal: context.signal,
     });
     const { format } = options.response;
-    return readAnswer(answer, { host: new URL(url).host, format, scrub: credentials.scrub });
+    return await readAnswer(answer, { host: new URL(url).host, format, scrub: credentials.scrub });
   } catch (error) {
     if (error instanceof CallNotBegun) throw error;
     if (context.signal.aborted) return stoppedOutcome();

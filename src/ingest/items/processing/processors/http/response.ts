@@ -1,7 +1,10 @@
 import type { FetchAnswer } from '../../../../../lib/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../../../../lib/fetch/retry-after.ts';
-import { findTooDeep, maxJsonDepth } from '../../../../../lib/json-depth.ts';
+import { maxJsonDepth } from '../../../../../lib/json-depth.ts';
+import { parseJsonInTurns } from '../../../../../lib/json-in-turns.ts';
+import { isJsonLonger } from '../../../../../lib/json-length.ts';
 import { parseExactly } from '../../../../../lib/rows/exact-json.ts';
+import { createTurns } from '../../../../../lib/timing/event-loop-turns.ts';
 import { toStorable } from '../../../../../lib/well-formed.ts';
 import { failure } from '../outcomes.ts';
 import type { ItemError, ItemInput, ItemOutcome } from '../types.ts';
@@ -13,6 +16,7 @@ export interface ProviderAnswer {
   host: string;
   status: number;
   headers: Record<string, string>;
+  /** The body, or the beginning of a large one. */
   text: string;
   /** Undefined when the body is not what was expected. */
   value: unknown;
@@ -27,16 +31,21 @@ const maxResultBytes = 256 * 1024;
 const maxQuoteLength = 200;
 /** Longer than a quote and the longest secret in its longest spelling. */
 const maxScrubbed = 128 * 1024;
+/** Enough for a quote, and for a text that is too large as a result. */
+const maxTextBytes = 4 * maxResultBytes;
 
-export function readAnswer(
+export async function readAnswer(
   { status, headers, body }: FetchAnswer<Buffer>,
   { host, format, scrub }: Pick<ProviderAnswer, 'host' | 'scrub'> & { format: 'json' | 'text' },
-): ProviderAnswer {
-  const text = new TextDecoder().decode(body);
+): Promise<ProviderAnswer> {
+  const text = new TextDecoder().decode(body.subarray(0, maxTextBytes));
   const answer = { host, status, headers, text, scrub };
   if (format === 'text') return { ...answer, value: text };
-  if (findTooDeep(body) !== -1) return { ...answer, value: undefined, isTooDeep: true };
-  return { ...answer, value: parseJson(text, status) };
+  if (body.length === 0 && status === 204) return { ...answer, value: null };
+  const parsed = await parseJsonInTurns(body, parseExactly);
+  if ('value' in parsed) return { ...answer, value: parsed.value };
+  // Whether a body that is no JSON is an error depends on the status; the caller sees no value.
+  return { ...answer, value: undefined, ...(parsed.problem === 'too_deep' ? { isTooDeep: true } : {}) };
 }
 
 /** The outcome of a call that was made for one item. */
@@ -49,11 +58,11 @@ export function interpretAnswer(answer: ProviderAnswer, options: HttpOptions): I
 }
 
 /** The outcomes of a call that was made for many items. */
-export function interpretBatch(
+export async function interpretBatch(
   answer: ProviderAnswer,
   items: ItemInput[],
   options: HttpOptions,
-): ItemOutcome[] {
+): Promise<ItemOutcome[]> {
   const failed = findBatchFailure(answer, options);
   if (failed !== null) return items.map(() => failed);
   const { path, match } = options.batch ?? { path: '', match: { by: 'index' } };
@@ -64,14 +73,27 @@ export function interpretBatch(
   if (match.by === 'key') {
     // The first of several results with the same key counts.
     const byKey = new Map(entries.toReversed().map((entry) => [String(readPath(entry, match.path)), entry]));
-    return items.map(({ input }) =>
-      interpretEntry(byKey.get(textOf(input, match.column) ?? ''), answer, options),
-    );
+    const entryOf = ({ input }: ItemInput) => byKey.get(textOf(input, match.column) ?? '');
+    return inTurns(items, (item) => interpretEntry(entryOf(item), answer, options));
   }
   if (entries.length !== items.length) {
     return items.map(() => garbage(answer, `has ${entries.length} entries for ${items.length} items`));
   }
-  return entries.map((entry) => interpretEntry(entry, answer, options));
+  return inTurns(entries, (entry) => interpretEntry(entry, answer, options));
+}
+
+/** A thousand entries may hold megabytes. */
+async function inTurns<One>(
+  all: readonly One[],
+  interpret: (one: One) => ItemOutcome,
+): Promise<ItemOutcome[]> {
+  const takeTurn = createTurns();
+  const outcomes: ItemOutcome[] = [];
+  for (const one of all) {
+    outcomes.push(interpret(one));
+    await takeTurn();
+  }
+  return outcomes;
 }
 
 function interpretEntry(entry: unknown, answer: ProviderAnswer, options: HttpOptions): ItemOutcome {
@@ -155,11 +177,12 @@ function toResult(value: unknown, { response }: HttpOptions): ItemOutcome {
       : Object.fromEntries(
           Object.entries(response.result).map(([name, path]) => [name, readPath(value, path) ?? null]),
         );
-  const result = toStorable(mapped);
-  const sizeBytes = Buffer.byteLength(JSON.stringify(result));
-  if (sizeBytes > maxResultBytes) {
+  // First roughly: a result of megabytes is not walked and written to its end.
+  const result = isJsonLonger(mapped, maxResultBytes) ? undefined : toStorable(mapped);
+  if (result === undefined || Buffer.byteLength(JSON.stringify(result)) > maxResultBytes) {
     const advice = 'select less of the response with response.result';
-    return unusable('result_too_large', `The result has ${sizeBytes} bytes of ${maxResultBytes}; ${advice}`);
+    const message = `The result has more than ${maxResultBytes} bytes, the most allowed; ${advice}`;
+    return unusable('result_too_large', message);
   }
   return { status: 'DONE', result };
 }
@@ -185,16 +208,6 @@ function isNothing(value: unknown): boolean {
 function retryAfterOf({ headers }: ProviderAnswer): { retryAfterMs?: number } {
   const delayMs = parseRetryAfter(headers['retry-after'], headers.date);
   return delayMs === undefined ? {} : { retryAfterMs: Math.min(delayMs, maxRetryAfterMs) };
-}
-
-function parseJson(text: string, status: number): unknown {
-  if (text === '' && status === 204) return null;
-  try {
-    return parseExactly(text);
-  } catch {
-    // Whether that is an error depends on the status; the caller sees no value.
-    return undefined;
-  }
 }
 
 /** Scrubbed before it is shortened: a part of a key must not be shown either. */

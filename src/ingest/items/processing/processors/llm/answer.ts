@@ -3,6 +3,7 @@ import { toStorable } from '../../../../../lib/well-formed.ts';
 import { freeName } from '../../../export/rows.ts';
 import { failure } from '../outcomes.ts';
 import type { ItemOutcome } from '../types.ts';
+import type { AnswerQuestion, CheckedAnswer } from './answer-thread.ts';
 import type { LlmOptions } from './options.ts';
 
 const completion = z.looseObject({
@@ -11,6 +12,9 @@ const completion = z.looseObject({
     .looseObject({ prompt_tokens: z.number().default(0), completion_tokens: z.number().default(0) })
     .optional(),
 });
+
+/** Larger results are for files, and not for rows. */
+const maxResultBytes = 256 * 1024;
 
 export interface ModelAnswer {
   outcome: ItemOutcome;
@@ -21,11 +25,14 @@ export interface ModelAnswer {
 /** An endpoint that does not say what it used must not make a budget worthless. Most texts have more per token. */
 const lettersPerToken = 3;
 
-/** What a model has answered, checked against the schema: a model may say anything. */
-export function readCompletion(
+/** Checks a text against the schema, somewhere else: a model may say anything, and a schema may ask for anything. */
+export type CheckAnswer = (question: AnswerQuestion) => Promise<CheckedAnswer>;
+
+/** What a model has answered. */
+export async function readCompletion(
   value: unknown,
-  { options, question }: { options: LlmOptions; question: string },
-): ModelAnswer {
+  { options, question, check }: { options: LlmOptions; question: string; check: CheckAnswer },
+): Promise<ModelAnswer> {
   const parsed = completion.safeParse(value);
   if (!parsed.success) {
     const message = 'The endpoint returned something that is not a chat completion';
@@ -43,7 +50,7 @@ export function readCompletion(
     completion_tokens: Math.ceil(text.length / lettersPerToken),
   };
   const cost = options.price === undefined ? null : costOf(counted, options.price);
-  return { outcome: outcomeOf(text, { options, told: { tokens, cost } }), tokens, cost };
+  return { outcome: await outcomeOf(text, { options, told: { tokens, cost }, check }), tokens, cost };
 }
 
 function costOf(
@@ -53,17 +60,24 @@ function costOf(
   return (usage.prompt_tokens * price.input + usage.completion_tokens * price.output) / 1_000_000;
 }
 
-function outcomeOf(
-  text: string,
-  { options, told }: { options: LlmOptions; told: { tokens: number | null; cost: number | null } },
-): ItemOutcome {
+interface Told {
+  options: LlmOptions;
+  told: { tokens: number | null; cost: number | null };
+  check: CheckAnswer;
+}
+
+async function outcomeOf(text: string, { options, told, check }: Told): Promise<ItemOutcome> {
+  if (Buffer.byteLength(text) > maxResultBytes) {
+    const message = `The answer has more than ${maxResultBytes} bytes, the most allowed; ask for less of it`;
+    return failure({ code: 'result_too_large', message, class: 'permanent' });
+  }
   if (options.schema === undefined) return { status: 'DONE', result: toStorable({ answer: text, ...told }) };
-  const value = jsonIn(text);
-  const problem = value === undefined ? 'it is not JSON' : problemWith(value, options.schema);
-  if (problem !== null) {
-    const message = `The answer does not fit the schema: ${problem}`;
+  const checked = await check({ text, schema: options.schema });
+  if ('problem' in checked) {
+    const message = `The answer does not fit the schema: ${checked.problem}`;
     return failure({ code: 'answer_unfit', message, class: 'transient', keepsStrategy: true });
   }
+  const value = JSON.parse(checked.valueJson) as unknown;
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return {
     status: 'DONE',
@@ -76,21 +90,4 @@ function beside(answer: object, told: Record<string, number | null>): Record<str
   return Object.fromEntries(
     Object.entries(told).map(([name, value]) => [freeName(name, Object.keys(answer)), value]),
   );
-}
-
-/** Models like to wrap JSON in a block of Markdown. */
-function jsonIn(text: string): unknown {
-  const block = /```(?:json)?\s*([\s\S]*?)```/.exec(text)?.[1];
-  try {
-    return JSON.parse(block ?? text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-function problemWith(value: unknown, schema: Record<string, unknown>): string | null {
-  const checked = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(value);
-  if (checked.success) return null;
-  const [first] = checked.error.issues;
-  return first === undefined ? 'it differs' : `${first.path.join('.') || 'the answer'}: ${first.message}`;
 }

@@ -6,35 +6,44 @@ import { idempotencyKeyOf } from '../idempotency-key.ts';
 import { CallNotBegun, endsSlice, failure, failureOf, stoppedOutcome } from '../outcomes.ts';
 import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from '../types.ts';
 import { type ModelAnswer, readCompletion } from './answer.ts';
+import type { AnswerChecks } from './answer-checks.ts';
 import { endpointOf, type LlmOptions, parseLlmOptions, secretsOf } from './options.ts';
 
 /** Asks a language model about each row, at any endpoint that speaks OpenAI's chat completions. */
-export const llmProcessor: Processor = {
-  name: 'llm',
-  isPure: false,
-  provider: (options) => providerOf(parseLlmOptions(options)),
-  validateOptions: parseLlmOptions,
-  secrets: (options) => secretsOf(parseLlmOptions(options)),
-  addresses: (options) => [{ url: endpointOf(parseLlmOptions(options)), pointer: '/options/url' }],
-  itemsPerCall: () => 1,
-  budget: (options) => parseLlmOptions(options).budget,
-  process: (items, options, context) => {
-    const parsed = parseLlmOptions(options);
-    return Promise.all(items.map((item) => processItem(item, parsed, context)));
-  },
-};
+export function llmProcessor(checks: Pick<AnswerChecks, 'check'>): Processor {
+  return {
+    name: 'llm',
+    isPure: false,
+    provider: (options) => providerOf(parseLlmOptions(options)),
+    validateOptions: parseLlmOptions,
+    secrets: (options) => secretsOf(parseLlmOptions(options)),
+    addresses: (options) => [{ url: endpointOf(parseLlmOptions(options)), pointer: '/options/url' }],
+    itemsPerCall: () => 1,
+    budget: (options) => parseLlmOptions(options).budget,
+    process: (items, options, context) => {
+      const run = { options: parseLlmOptions(options), context, checks };
+      return Promise.all(items.map((item) => processItem(item, run)));
+    },
+  };
+}
 
-async function processItem(
-  item: ItemInput,
-  options: LlmOptions,
-  context: ProcessorContext,
-): Promise<ItemOutcome> {
+/** Answers have a few thousand tokens. */
+const maxAnswerBytes = 1024 * 1024;
+
+interface Run {
+  options: LlmOptions;
+  context: ProcessorContext;
+  checks: Pick<AnswerChecks, 'check'>;
+}
+
+async function processItem(item: ItemInput, run: Run): Promise<ItemOutcome> {
+  const { options, context } = run;
   if (context.signal.aborted || context.ending?.aborted) return stoppedOutcome();
   try {
     const body = bodyFor(item, options);
     const headers = await headersFor(item, options, context);
     await context.assertHeld();
-    return await ask(item, { options, context, body, headers });
+    return await ask(item, { ...run, body, headers });
   } catch (error) {
     if (endsSlice(error) || error instanceof CallNotBegun) throw error;
     if (error instanceof TemplateError)
@@ -74,14 +83,13 @@ async function headersFor(
   };
 }
 
-interface Question {
-  options: LlmOptions;
-  context: ProcessorContext;
+interface Question extends Run {
   body: string;
   headers: Record<string, string>;
 }
 
-async function ask(item: ItemInput, { options, context, body, headers }: Question): Promise<ItemOutcome> {
+async function ask(item: ItemInput, question: Question): Promise<ItemOutcome> {
+  const { options, context, checks, body, headers } = question;
   const startedMs = performance.now();
   const url = endpointOf(options);
   const log = (status: number | null, { outcome, tokens, cost }: ModelAnswer) => {
@@ -105,15 +113,23 @@ async function ask(item: ItemInput, { options, context, body, headers }: Questio
       headers,
       body,
       timeoutMs,
+      maxBytes: maxAnswerBytes,
       maxRedirects: 0,
       signal: context.signal,
     } as const;
     const response = await context.fetch(url, sent);
-    const read = readAnswer(response, { host: new URL(url).host, format: 'json', scrub: (text) => text });
+    const read = await readAnswer(response, {
+      host: new URL(url).host,
+      format: 'json',
+      scrub: (text) => text,
+    });
     const whole = interpretAnswer(read, asWhole(url));
     const answer =
       whole.status === 'DONE'
-        ? readCompletion(read.value, { options, question: body })
+        ? await readCompletion(read.value, {
+            ...{ options, question: body },
+            check: (asked) => checks.check(asked, context),
+          })
         : { outcome: whole, tokens: null, cost: null };
     log(response.status, answer);
     return answer.outcome;

@@ -14,9 +14,16 @@ const url = z
   .refine((text) => /^https?:\/\/[^/?#\\{}@\s]+/i.test(text) && URL.canParse(text), {
     message: 'must be an http or https URL, such as https://api.example.com/v1',
   });
-const jsonSchema = z
-  .record(z.string(), z.unknown())
-  .refine((value) => isShallow(value, 20), 'is nested deeper than 20 levels');
+const dataKeywords = new Set(['enum', 'const', 'default', 'examples', 'example']);
+const namedSchemas = new Set(['properties', '$defs', 'definitions', 'dependentSchemas']);
+/** Validators of JSON schemas run patterns by backtracking. */
+const noPattern =
+  'is not supported in the schema of an answer; use enum, minLength or maxLength, or let a step validate of a ' +
+  'chain match the column: its patterns run in linear time';
+const jsonSchema = z.record(z.string(), z.unknown()).superRefine((value, context) => {
+  if (!isShallow(value, 20)) context.addIssue({ code: 'custom', message: 'is nested deeper than 20 levels' });
+  else for (const path of patternsIn(value)) context.addIssue({ code: 'custom', path, message: noPattern });
+});
 
 const schema = z
   .strictObject({
@@ -42,6 +49,19 @@ const schema = z
     path: ['price'],
     message: 'is needed for a budget: without it the cost is not known',
   });
+
+/** Where a schema asks for patterns. Members that hold data, such as `enum`, may be called like it. */
+function patternsIn(schema: unknown): string[][] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  return Object.entries(schema).flatMap(([key, inner]) => {
+    if (key === 'patternProperties' || (key === 'pattern' && typeof inner === 'string')) return [[key]];
+    if (dataKeywords.has(key) || typeof inner !== 'object' || inner === null) return [];
+    const inside = namedSchemas.has(key)
+      ? Object.entries(inner).flatMap(([name, each]) => patternsIn(each).map((path) => [name, ...path]))
+      : patternsIn(inner);
+    return inside.map((path) => [key, ...path]);
+  });
+}
 
 export type LlmOptions = z.output<typeof schema>;
 
