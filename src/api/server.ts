@@ -1,8 +1,12 @@
-import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import multipart from '@fastify/multipart';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from '@fastify/type-provider-zod';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import type { Registry } from 'prom-client';
 import { createCursors } from '../kernel/http/cursor.ts';
 import type { RouteApp, RouteModule } from '../kernel/http/route.ts';
@@ -10,7 +14,6 @@ import type { KernelConfig } from '../kernel/settings.ts';
 import type { OidcConfig } from '../kernel/tenancy/oidc/settings.ts';
 import { createOidcSignIn } from '../kernel/tenancy/oidc/sign-in.ts';
 import type { Authenticator } from '../kernel/tenancy/service.ts';
-import { refuseDeepJson } from '../lib/json-depth.ts';
 import type { Database } from '../lib/postgres/db.ts';
 import { type Clock, systemClock } from '../lib/timing/clock.ts';
 import { installConsole } from './console/console.ts';
@@ -28,6 +31,7 @@ import { installProblems, sendProblem } from './problem.ts';
 import { installAuthentication } from './requests/auth.ts';
 import { answerBrokenRequest } from './requests/broken-request.ts';
 import { installIdempotency } from './requests/idempotency.ts';
+import { parseBody } from './requests/json-body.ts';
 import { createRateLimiter } from './requests/rate-limit.ts';
 import { installRouteRules, type RegisteredRoute } from './requests/route-rules.ts';
 import { installSlowBodies } from './requests/slow-bodies.ts';
@@ -195,16 +199,24 @@ function createShell({ config, logger }: ServerDeps, { isHttps }: { isHttps: boo
   const parseJson = app.getDefaultJsonParser('error', 'error');
   // JSON.parse makes `__proto__` an ordinary property; only copying it does harm.
   const parseAnyKeys = app.getDefaultJsonParser('ignore', 'error');
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-    // Some clients name JSON even when they send nothing; the route's schema decides whether that is enough.
-    if (bytes.length === 0) return done(null, undefined);
-    // Decoding would silently replace invalid bytes.
-    if (!isUtf8(bytes)) return done(apiErrors.raise.malformed_body('The body is not encoded as UTF-8'));
-    // Fastify passes on what is thrown here.
-    refuseDeepJson(bytes, 'The body');
-    if (request.routeOptions.config.anyKeys) parseAnyKeys(request, bytes.toString(), done);
-    else parseJson(request, bytes.toString(), done);
-  });
+  app.addContentTypeParser<Buffer>(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, bytes: Buffer) => {
+      // Some clients name JSON even when they send nothing; the route's schema decides whether that is enough.
+      if (bytes.length === 0) return undefined;
+      const parser = request.routeOptions.config.anyKeys ? parseAnyKeys : parseJson;
+      return parseBody(bytes, (json) => {
+        let parsed: unknown;
+        // It calls back at once.
+        parser(request, json, (error, value) => {
+          if (error) throw new SyntaxError(error.message);
+          parsed = value;
+        });
+        return parsed;
+      });
+    },
+  );
   return app;
 }
 

@@ -2,7 +2,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type KeptAnswer, principalOf, type Receipt, sendKept } from '../../kernel/http/route.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
+import { createTurns } from '../../lib/timing/event-loop-turns.ts';
 import { apiErrors } from '../errors.ts';
+import { canonicalJson } from './canonical-json.ts';
 import {
   claimKey,
   findKey,
@@ -40,15 +42,6 @@ export function installIdempotency(app: FastifyInstance, options: { db: Database
   app.addHook('onSend', async (request, reply, payload) => {
     if (request.receipt instanceof StoredReceipt) await request.receipt.settle(reply, payload);
     return payload;
-  });
-}
-
-/** JSON with sorted keys: two spellings of the same content are the same request. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) => {
-    if (part === null || typeof part !== 'object' || Array.isArray(part)) return part;
-    // Entries and not assignment: a key named __proto__ must stay a key.
-    return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
 }
 
@@ -96,9 +89,13 @@ class StoredReceipt implements Receipt {
 
   async claim(content: unknown): Promise<KeptAnswer | null> {
     const { params, query } = this.#request;
-    const requestHash = createHash('sha256')
-      .update(`${this.#scope.route}\n${canonicalJson({ params, query, body: content ?? null })}`)
-      .digest('hex');
+    const hash = createHash('sha256').update(`${this.#scope.route}\n`);
+    const takeTurn = createTurns();
+    for (const piece of canonicalJson({ params, query, body: content ?? null })) {
+      hash.update(piece);
+      await takeTurn();
+    }
+    const requestHash = hash.digest('hex');
     for (let attempt = 0; attempt < claimTries; attempt += 1) {
       const found = await this.#claimOrFind(requestHash);
       if (found === 'claimed') {

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { principalOf } from '../../kernel/http/route.ts';
 import { isStorable, storedText } from '../../kernel/http/stored-text.ts';
 import { isUsableId } from '../../kernel/tenancy/types.ts';
+import { isJsonLonger, jsonUnits } from '../../lib/json-length.ts';
+import { createTurns } from '../../lib/timing/event-loop-turns.ts';
 import { crawlKinds, type NewReference, type SourceKey } from './types.ts';
 
 const sourceName = z
@@ -83,16 +85,15 @@ const maxIdBytes = 1_500;
 const maxContent = 4_000_000;
 const maxMetadataBytes = 65_536;
 
+const metadataTooLong = `must not be larger than ${maxMetadataBytes} bytes`;
+
 const metadata = z
   .record(z.string(), z.unknown())
   .refine(
     (value) => isStorable(value),
     'must not contain NUL characters, broken surrogate pairs or more than 64 levels',
   )
-  .refine(
-    (value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetadataBytes,
-    `must not be larger than ${maxMetadataBytes} bytes`,
-  );
+  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetadataBytes, metadataTooLong);
 
 const reference = z.strictObject({
   external_id: storedText(maxIdBytes)
@@ -109,11 +110,28 @@ const reference = z.strictObject({
   metadata: metadata.nullish(),
 });
 
+/** Of one whose metadata would take long to be read: before the schema copies each of its members. */
+export function refuseReference(element: unknown): { path: string; message: string } | null {
+  const { metadata: given } = (element ?? {}) as { metadata?: unknown };
+  return isJsonLonger(given, maxMetadataBytes) ? { path: 'metadata', message: metadataTooLong } : null;
+}
+
 export function referencesForm(maxReferences: number) {
   return z.strictObject({ references: z.array(reference).max(maxReferences).optional() }).nullish();
 }
 
-export function referenceOf(form: z.output<typeof reference>): NewReference {
+/** In turns: thousands of references have megabytes of metadata. */
+export async function referencesOf(forms: readonly z.output<typeof reference>[]): Promise<NewReference[]> {
+  const takeTurn = createTurns();
+  const references: NewReference[] = [];
+  for (const form of forms) {
+    references.push(referenceOf(form));
+    await takeTurn();
+  }
+  return references;
+}
+
+function referenceOf(form: z.output<typeof reference>): NewReference {
   return {
     externalId: form.external_id,
     url: form.url,
@@ -121,6 +139,7 @@ export function referenceOf(form: z.output<typeof reference>): NewReference {
     content: form.content,
     mediaType: form.media_type ?? null,
     metadata: form.metadata ?? {},
+    metadataUnits: jsonUnits(form.metadata ?? {}),
     memo: null,
   };
 }

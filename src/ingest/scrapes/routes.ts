@@ -1,8 +1,17 @@
 import { z } from 'zod';
+import { longListValidator } from '../../kernel/http/long-list.ts';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
 import type { Database } from '../../lib/postgres/db.ts';
-import { referenceOf, referencesForm, sourceForm, sourceKeyOf, sourceOf, sourceParams } from './form.ts';
+import {
+  referencesForm,
+  referencesOf,
+  refuseReference,
+  sourceForm,
+  sourceKeyOf,
+  sourceOf,
+  sourceParams,
+} from './form.ts';
 import { historyRoutes } from './runs/history-routes.ts';
 import { listLastRuns } from './runs/run-store.ts';
 import { type SyncDeps, sync } from './runs/sync.ts';
@@ -124,6 +133,11 @@ function installSync(app: RouteApp, deps: ScrapeRouteDeps): void {
     url: '/api/scraping/:source/sync',
     config: { action: 'scrape.sync', idempotent: true },
     bodyLimit: deps.maxBodyBytes,
+    validatorCompiler: longListValidator({
+      member: 'references',
+      maxElements: deps.maxReferences,
+      refuse: refuseReference,
+    }),
     schema: {
       tags,
       summary: 'Store the pushed references and hand them over (200), or start the crawl (202)',
@@ -133,7 +147,8 @@ function installSync(app: RouteApp, deps: ScrapeRouteDeps): void {
     },
     handler: async (request, reply) => {
       const { userId: createdBy } = principalOf(request);
-      const references = request.body?.references?.map(referenceOf);
+      const given = request.body?.references;
+      const references = given && (await referencesOf(given));
       const { receipt } = request;
       const run = await sync(deps, sourceKeyOf(request), { references, createdBy }, (tx, made) =>
         receipt.keep(tx, { status: statusOf(made), body: renderSync(made), headers: place(made) }),

@@ -92,6 +92,8 @@ export interface NewReference {
   content: string;
   mediaType: string | null;
   metadata: Record<string, unknown>;
+  /** About how long the metadata is as JSON; left out where it is short. */
+  metadataUnits?: number;
   /** Crawls only. */
   memo: string | null;
 }

@@ -1,6 +1,6 @@
 import { escapeMarkup } from '../../lib/formats/xml-text.ts';
 import { asObject } from '../../lib/json.ts';
-import { parseForeignJson } from '../../lib/json-depth.ts';
+import { parseJsonInTurns } from '../../lib/json-in-turns.ts';
 import { type FeedEntry, type FeedResult, oneLine, webAddress } from './feed-entry.ts';
 
 /** The same bytes, and whether they begin like a JSON object: servers send feeds under any content type. */
@@ -48,10 +48,8 @@ export async function readJsonFeed(
     }
     chunks.push(chunk);
   }
-  const text = Buffer.concat(chunks)
-    .toString('utf8')
-    .replace(/^\ufeff/, '');
-  const feed = asObject(parseForeignJson(text));
+  const parsed = await parseJsonInTurns(Buffer.concat(chunks));
+  const feed = asObject('value' in parsed ? parsed.value : null);
   const isFeed = typeof feed.version === 'string' && feed.version.includes('jsonfeed.org');
   if (!isFeed || !Array.isArray(feed.items)) {
     return unreadable(

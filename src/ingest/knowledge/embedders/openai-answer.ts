@@ -1,14 +1,15 @@
 import { asObject } from '../../../lib/json.ts';
-import { parseForeignJson } from '../../../lib/json-depth.ts';
+import { parseJsonInTurns } from '../../../lib/json-in-turns.ts';
 import { toUnitLength } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
 
 /** The vectors of a response in the order of the texts. `dimensions` is null if not known yet. */
-export function readVectors(
+export async function readVectors(
   body: Buffer,
   { host, texts, dimensions }: { host: string; texts: number; dimensions: number | null },
-): Float32Array[] {
-  const entries = asObject(parseForeignJson(body)).data;
+): Promise<Float32Array[]> {
+  const parsed = await parseJsonInTurns(body);
+  const entries = asObject('value' in parsed ? parsed.value : null).data;
   if (!Array.isArray(entries)) throw unreadable(host, 'it is not JSON with a list `data`');
   if (entries.length !== texts) throw unreadable(host, `it has ${entries.length} vectors for ${texts} texts`);
   const vectors: (Float32Array | undefined)[] = Array.from({ length: texts });

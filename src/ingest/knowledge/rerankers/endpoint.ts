@@ -4,6 +4,7 @@ import type { FetchAnswer, GuardedFetch } from '../../../lib/fetch/guarded-fetch
 import { parseRetryAfter } from '../../../lib/fetch/retry-after.ts';
 import { asObject } from '../../../lib/json.ts';
 import { parseForeignJson } from '../../../lib/json-depth.ts';
+import { parseJsonInTurns } from '../../../lib/json-in-turns.ts';
 import { rerankerErrors } from './errors.ts';
 import type { Reranker, RerankerSettings } from './reranker.ts';
 
@@ -104,8 +105,9 @@ function refusalOf(
 }
 
 /** Results come best first and name their texts by index. A text that is left out is the least relevant. */
-function scoresOf(body: Buffer, { host, texts }: { host: string; texts: number }): number[] {
-  const answer = asObject(parseForeignJson(body));
+async function scoresOf(body: Buffer, { host, texts }: { host: string; texts: number }): Promise<number[]> {
+  const parsed = await parseJsonInTurns(body);
+  const answer = asObject('value' in parsed ? parsed.value : null);
   const entries = answer.results ?? answer.data;
   if (!Array.isArray(entries) || entries.length === 0) {
     throw unreadable(host, 'it is not JSON with a list `results` or `data`');

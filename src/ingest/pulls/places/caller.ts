@@ -34,5 +34,5 @@ export async function callJson(
   { who, url, ...options }: { who: string; url: string } & Pick<FetchOptions, 'method' | 'headers' | 'body'>,
 ): Promise<{ answer: unknown; answered: Answered }> {
   const answered = await call(caller, url, options);
-  return { answer: parseAnswer(who, answered), answered };
+  return { answer: await parseAnswer(who, answered), answered };
 }

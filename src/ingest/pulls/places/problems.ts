@@ -1,5 +1,7 @@
 import { isSluiceError, type SluiceError } from '../../../lib/errors.ts';
 import { parseRetryAfter } from '../../../lib/fetch/retry-after.ts';
+import { maxJsonDepth } from '../../../lib/json-depth.ts';
+import { parseJsonInTurns } from '../../../lib/json-in-turns.ts';
 import { wellFormed } from '../../../lib/well-formed.ts';
 import { pullFailures } from '../errors.ts';
 
@@ -57,23 +59,17 @@ export function quoted(value: unknown): string {
   return wellFormed(text.replaceAll(/\s+/g, ' ').slice(0, 500));
 }
 
-/** Throws when the body is no JSON, such as the page of a proxy. */
-export function parseAnswer(who: string, { status, headers, body }: Answered): unknown {
-  try {
-    return JSON.parse(body.toString('utf8')) as unknown;
-  } catch (cause) {
-    const start = quoted(body.subarray(0, 200).toString('utf8'));
-    if (status >= 400) {
-      const message = `${who} answered ${status}: ${start}`;
-      throw new PullProblem(classOfStatus(status), message, retryAfterOf({ headers }));
-    }
-    throw pullFailures.raise.pull_answer_unreadable(
-      `${who} answered with something that is no JSON: ${start}`,
-      {
-        cause,
-      },
-    );
+/** Throws when the body is no JSON, such as the page of a proxy, or nested too deeply. */
+export async function parseAnswer(who: string, { status, headers, body }: Answered): Promise<unknown> {
+  const parsed = await parseJsonInTurns(body);
+  if ('value' in parsed) return parsed.value;
+  const start = quoted(body.subarray(0, 200).toString('utf8'));
+  if (status >= 400) {
+    const message = `${who} answered ${status}: ${start}`;
+    throw new PullProblem(classOfStatus(status), message, retryAfterOf({ headers }));
   }
+  const what = parsed.problem === 'too_deep' ? `JSON of more than ${maxJsonDepth} levels` : 'no JSON';
+  throw pullFailures.raise.pull_answer_unreadable(`${who} answered with something that is ${what}: ${start}`);
 }
 
 /** Errors of our own fetch, in the same classes. */

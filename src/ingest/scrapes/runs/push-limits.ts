@@ -4,5 +4,6 @@ import type { NewReference } from '../types.ts';
 export const pushLimits = {
   maxItems: 500,
   maxSize: 8 * 1024 * 1024,
-  sizeOf: ({ content }: NewReference) => content.length,
+  // Metadata is sorted, hashed and written member by member, which takes much longer than as much text.
+  sizeOf: ({ content, metadataUnits = 0 }: NewReference) => content.length + 25 * metadataUnits,
 };
