@@ -56,16 +56,13 @@ export function refuseDeepJson(json: string | Uint8Array, what: string): void {
   );
 }
 
-/** JSON.parse takes up to 50 ms for it; more is read with `parseJsonInTurns`. */
-export const maxJsonBytesAtOnce = 1024 * 1024;
-
 /**
- * JSON of somebody else's server: undefined when it is not JSON, nested too deeply or longer than a megabyte, and the
- * caller says so.
+ * JSON of somebody else's server: undefined when it is not JSON or nested too deeply, and the caller says so. For short
+ * answers; what may have megabytes is read with `parseJsonInTurns`.
  */
 export function parseForeignJson(json: string | Uint8Array): unknown {
   const bytes = typeof json === 'string' ? Buffer.from(json) : json;
-  if (bytes.length > maxJsonBytesAtOnce || findTooDeep(bytes) !== -1) return undefined;
+  if (findTooDeep(bytes) !== -1) return undefined;
   try {
     return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
   } catch {
