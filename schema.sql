@@ -4106,7 +4106,9 @@ create table public.sessions (
   created_at timestamp with time zone default clock_timestamp() not null,
   expires_at timestamp with time zone not null,
   role_issued_at timestamp with time zone default clock_timestamp() not null,
-  groups text[] default '{}'::text[] not null
+  groups text[] default '{}'::text[] not null,
+  session_id uuid default gen_random_uuid() not null,
+  agent text
 );
 
 create table public.staging_id_resolution (
@@ -5150,6 +5152,8 @@ CREATE INDEX ix_scrape_sources_due ON public.scrape_sources USING btree (next_cr
 CREATE INDEX ix_scrape_sources_kb ON public.scrape_sources USING btree (tenant_id, kb_id, source);
 
 CREATE INDEX sessions_by_hash ON public.sessions USING btree (session_hash);
+
+CREATE INDEX sessions_by_user ON public.sessions USING btree (tenant_id, user_id);
 
 CREATE INDEX staging_repeats_of_head ON public.staging_repeats USING btree (tenant_id, upload_id, head_row);
 

@@ -39,6 +39,7 @@ import { installTenantShares } from './requests/tenant-shares.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
 import { invitationRoutes } from './routes/invitations.ts';
 import { meRoutes } from './routes/me.ts';
+import { ownAccessRoutes } from './routes/own-access.ts';
 import { tenantRoutes } from './routes/tenants.ts';
 import { userRoutes } from './routes/users.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
@@ -126,6 +127,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     userRoutes(admissions),
     invitationRoutes(config),
     apiKeyRoutes,
+    ownAccessRoutes,
   ];
   for (const routes of [...own, ...deps.routes]) routes(typed, routeDeps);
   await app.ready();

@@ -1268,6 +1268,16 @@ export interface Overview {
   };
 }
 
+export interface OwnSession {
+  session_id: string;
+  created_at: string;
+  expires_at: string;
+  /** What the browser or program called itself at login */
+  agent: string | null;
+  /** The session of this request */
+  is_current: boolean;
+}
+
 export interface PeriodMetric {
   metric_id: number;
   date_from: string;
@@ -4190,6 +4200,59 @@ export interface Paths {
       query: undefined;
       body: undefined;
       reply: Me;
+    };
+  };
+  '/api/me/api-keys': {
+    /** List the API keys that work and that you, or keys of yours, have made. Right: `session.end`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: ApiKey[];
+      };
+    };
+  };
+  '/api/me/api-keys/{key_id}': {
+    /** Revoke one of your API keys. Right: `session.end`. */
+    delete: {
+      path: {
+        key_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/api/me/sessions': {
+    /** List your open sessions, the newest first. Right: `session.end`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: OwnSession[];
+      };
+    };
+    /** End all your sessions but the one of this request. Right: `session.end`. */
+    delete: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        ended: number;
+      };
+    };
+  };
+  '/api/me/sessions/{session_id}': {
+    /** End one of your sessions. Right: `session.end`. */
+    delete: {
+      path: {
+        session_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
     };
   };
   '/api/pending': {

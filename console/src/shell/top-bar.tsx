@@ -64,6 +64,12 @@ function PersonMenu() {
           <br />
           Role {me?.role}
         </Menu.Label>
+        <Menu.Item
+          leftSection={<Icon name="key" />}
+          onClick={() => void navigate({ to: '/settings', search: { tab: 'access' } as never })}
+        >
+          Your access
+        </Menu.Item>
         <Menu.Item leftSection={<Icon name="keyboard" />} onClick={showKeyHelp}>
           Keys
         </Menu.Item>

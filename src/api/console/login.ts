@@ -61,7 +61,7 @@ function installLoginLink(app: RouteApp, deps: LoginDeps): void {
       const { code, to } = request.query;
       if (code === undefined) return answerWithoutCode(request, reply, deps.sendPage);
       try {
-        const value = await startSession(deps.db, code);
+        const value = await startSession(deps.db, code, request.headers['user-agent']);
         setSessionCookie(request, reply, {
           value,
           maxAgeSeconds: sessionLifetimeSeconds,
@@ -110,7 +110,10 @@ function installSessionByToken(app: RouteApp, { authenticator, isHttps }: LoginD
     // Checked before the body is read: another site must not log its visitor in under an account of its choice.
     onRequest: async (request) => refuseForeignPage(request),
     handler: async (request, reply) => {
-      const started = await authenticator.startSession(request.body.token.trim());
+      const started = await authenticator.startSession(
+        request.body.token.trim(),
+        request.headers['user-agent'],
+      );
       const { principal, lifetimeSeconds } = started;
       setSessionCookie(request, reply, { value: started.session, maxAgeSeconds: lifetimeSeconds, isHttps });
       const shown = { ...shownAs(sessionReply, principal), expires_in_seconds: lifetimeSeconds };

@@ -126,7 +126,11 @@ function installCallback(app: RouteApp, deps: Deps): void {
           );
         }
         const query = request.url.slice(request.url.indexOf('?') + 1);
-        const { session, lifetimeSeconds } = await signIn.finish(query, memory);
+        const { session, lifetimeSeconds } = await signIn.finish(
+          query,
+          memory,
+          request.headers['user-agent'],
+        );
         setSessionCookie(request, reply, {
           value: session,
           maxAgeSeconds: lifetimeSeconds,

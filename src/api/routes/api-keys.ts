@@ -15,7 +15,7 @@ import { type ApiKey, isUsableId, roles } from '../../kernel/tenancy/types.ts';
 
 const tags = ['api keys'];
 const list = 'api-keys';
-const apiKeyReply = z
+export const apiKeyReply = z
   .object({
     key_id: z.uuid(),
     name: z.string(),
@@ -36,7 +36,7 @@ const createdReply = apiKeyReply
   .extend({ key: z.string().describe('Shown only once; only its hash is stored') })
   .meta({ id: 'CreatedApiKey' });
 
-function renderApiKey(key: ApiKey): z.output<typeof apiKeyReply> {
+export function renderApiKey(key: ApiKey): z.output<typeof apiKeyReply> {
   return { ...shownAs(apiKeyReply, key), ...renderStanding(key) };
 }
 

@@ -50,6 +50,22 @@ export function listApiKeys(
      limit ${limit}`);
 }
 
+/** Of a user: those that they made, and those that were made with these. */
+export function listApiKeysOf(
+  tx: Tx,
+  { tenantId, userId, limit }: { tenantId: string; userId: string; limit: number },
+): Promise<ApiKey[]> {
+  return tx.rows<ApiKey>(sql`
+    select ${apiKeyColumns}
+      from api_keys k
+      left join users u on u.tenant_id = k.tenant_id and u.user_id = k.user_id
+     where k.tenant_id = ${tenantId}
+       and k.user_id = ${userId}
+       and k.revoked_at is null
+     order by k.key_id
+     limit ${limit}`);
+}
+
 export function findApiKey(
   tx: Tx,
   { tenantId, keyId }: { tenantId: string; keyId: string },

@@ -70,6 +70,7 @@ export const tenancyErrors = defineErrors({
     'You cannot change this user',
     'You cannot disable, remove or promote yourself, and only an operator can change an operator.',
   ),
+  session_not_found: notFound('There is no such session of yours', 'List them with GET /api/me/sessions.'),
   api_key_not_found: notFound('There is no such API key', 'List the keys with GET /api/api-keys.'),
   operator_only: forbidden(
     'Only an operator can change this',

@@ -34,7 +34,7 @@ export const rights = {
     roles: administration,
     meaning: 'list, create and revoke API keys (an operator’s: only an operator)',
   },
-  'session.end': { roles: everyone, meaning: 'log out' },
+  'session.end': { roles: everyone, meaning: 'log out, and see and end their own sessions and API keys' },
   'job.read': { roles: everyone, meaning: 'see jobs (a member: only their own)' },
   'job.control': {
     roles: intake,

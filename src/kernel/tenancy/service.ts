@@ -1,7 +1,7 @@
 import { newId } from '../../lib/ids.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import type { Clock } from '../../lib/timing/clock.ts';
-import { findApiKey, listApiKeys, revokeApiKey } from './api-key-store.ts';
+import { findApiKey, listApiKeys, listApiKeysOf, revokeApiKey } from './api-key-store.ts';
 import { apiKeyPrefix, findApiKeyPrincipal } from './api-keys.ts';
 import { tenancyErrors } from './errors.ts';
 import { assertGrantable } from './people.ts';
@@ -27,7 +27,7 @@ export interface Authenticator {
   fromBearer(presented: string): Promise<Principal>;
   fromSession(session: string): Promise<Principal>;
   /** Starts a session for a token or key; it ends no later than the token does. */
-  startSession(presented: string): Promise<StartedSession>;
+  startSession(presented: string, agent?: string): Promise<StartedSession>;
   admissions: Admissions;
 }
 
@@ -67,12 +67,13 @@ export function createAuthenticator(options: {
       if (!principal.userId.startsWith(apiKeyUserPrefix)) await admissions.admit(principal);
       return principal;
     },
-    async startSession(presented) {
+    async startSession(presented, agent) {
       const { principal, endsAtMs } = await identify(presented);
       const leftSeconds = Math.floor((endsAtMs - clock.nowMs()) / 1000);
       // At least a second: a token may be within the tolerance of clocks that differ.
       const lifetimeSeconds = Math.max(1, Math.min(sessionLifetimeSeconds, leftSeconds));
-      return { session: await startSessionFor(db, principal, lifetimeSeconds), principal, lifetimeSeconds };
+      const session = await startSessionFor(db, principal, { lifetimeSeconds, agent });
+      return { session, principal, lifetimeSeconds };
     },
   };
 }
@@ -205,6 +206,25 @@ export async function changeUser(
 
 export function listKeys(db: Database, tenantId: string, page: PageRequest): Promise<ApiKey[]> {
   return db.tenant(tenantId, (tx) => listApiKeys(tx, { tenantId, ...page }));
+}
+
+const mostOwnKeys = 500;
+
+/** Those that still work, of the user who asks. */
+export function listOwnKeys(db: Database, user: { tenantId: string; userId: string }): Promise<ApiKey[]> {
+  return db.tenant(user.tenantId, (tx) => listApiKeysOf(tx, { ...user, limit: mostOwnKeys }));
+}
+
+/** A user revokes what they made, whatever role they have now. */
+export async function revokeOwnKey(
+  db: Database,
+  { tenantId, userId, keyId }: { tenantId: string; userId: string; keyId: string },
+): Promise<void> {
+  await db.tenant(tenantId, async (tx) => {
+    const key = await findApiKey(tx, { tenantId, keyId });
+    if (key?.userId !== userId) throw tenancyErrors.raise.api_key_not_found(`You have no API key ${keyId}`);
+    await revokeApiKey(tx, { tenantId, keyId });
+  });
 }
 
 /** Revoking a key twice is no error. */

@@ -40,12 +40,17 @@ export function useLoginLink(
 
 export async function insertSession(
   tx: Tx,
-  session: SessionSubject & { issuedAt: Date | null; sessionHash: Buffer; lifetimeSeconds: number },
+  session: SessionSubject & {
+    issuedAt: Date | null;
+    sessionHash: Buffer;
+    lifetimeSeconds: number;
+    agent: string | null;
+  },
 ): Promise<void> {
   await tx.run(sql`
-    insert into sessions (tenant_id, session_hash, user_id, role, groups, role_issued_at, expires_at)
+    insert into sessions (tenant_id, session_hash, user_id, role, groups, agent, role_issued_at, expires_at)
     values (${session.tenantId}, ${session.sessionHash}, ${session.userId}, ${session.role},
-            ${session.groups ?? []}::text[],
+            ${session.groups ?? []}::text[], ${session.agent},
             coalesce(${session.issuedAt}::timestamptz, clock_timestamp()),
             clock_timestamp() + make_interval(secs => ${session.lifetimeSeconds}))`);
 }
@@ -74,14 +79,64 @@ export function findSession(tx: Tx, sessionHash: Buffer): Promise<FoundSession |
        and s.expires_at > clock_timestamp()`);
 }
 
+export interface OwnSession {
+  sessionId: string;
+  createdAt: Date;
+  expiresAt: Date;
+  /** What the browser or program called itself. */
+  agent: string | null;
+  isCurrent: boolean;
+}
+
+interface UserKey {
+  tenantId: string;
+  userId: string;
+}
+
+/** Newest first. */
+export function listSessionsOf(
+  tx: Tx,
+  { tenantId, userId, currentHash, limit }: UserKey & { currentHash: Buffer | null; limit: number },
+): Promise<OwnSession[]> {
+  return tx.rows<OwnSession>(sql`
+    select s.session_id as "sessionId", s.created_at as "createdAt", s.expires_at as "expiresAt", s.agent,
+           coalesce(s.session_hash = ${currentHash}, false) as "isCurrent"
+      from sessions s
+     where s.tenant_id = ${tenantId}
+       and s.user_id = ${userId}
+       and s.expires_at > clock_timestamp()
+     order by s.created_at desc, s.session_id
+     limit ${limit}`);
+}
+
+/** How many there were: one, or none. */
+export function deleteSessionOf(
+  tx: Tx,
+  { tenantId, userId, sessionId }: UserKey & { sessionId: string },
+): Promise<number> {
+  return tx.run(sql`
+    delete from sessions
+     where tenant_id = ${tenantId}
+       and user_id = ${userId}
+       and session_id = ${sessionId}`);
+}
+
+export function deleteOtherSessions(
+  tx: Tx,
+  { tenantId, userId, currentHash }: UserKey & { currentHash: Buffer | null },
+): Promise<number> {
+  return tx.run(sql`
+    delete from sessions
+     where tenant_id = ${tenantId}
+       and user_id = ${userId}
+       and (${currentHash}::bytea is null or session_hash <> ${currentHash})`);
+}
+
 export async function deleteSession(tx: Tx, sessionHash: Buffer): Promise<void> {
   await tx.run(sql`delete from sessions where session_hash = ${sessionHash}`);
 }
 
-export async function deleteSessionsOf(
-  tx: Tx,
-  { tenantId, userId }: { tenantId: string; userId: string },
-): Promise<void> {
+export async function deleteSessionsOf(tx: Tx, { tenantId, userId }: UserKey): Promise<void> {
   await tx.run(sql`delete from sessions where tenant_id = ${tenantId} and user_id = ${userId}`);
 }
 

@@ -7,11 +7,15 @@ import { tenancyErrors, userDisabled } from './errors.ts';
 import { acceptInvitation } from './people-store.ts';
 import {
   deleteEnded,
+  deleteOtherSessions,
   deleteSession,
+  deleteSessionOf,
   type FoundSession,
   findSession,
   insertLoginLink,
   insertSession,
+  listSessionsOf,
+  type OwnSession,
   type SessionSubject,
   useLoginLink,
 } from './session-store.ts';
@@ -41,20 +45,23 @@ export async function insertNewLink(
 export async function startSessionFor(
   db: Database,
   { tenantId, userId, role, groups, issuedAtMs }: SessionSubject & Pick<Principal, 'issuedAtMs'>,
-  lifetimeSeconds: number,
+  { lifetimeSeconds, agent }: { lifetimeSeconds: number; agent?: string | undefined },
 ): Promise<string> {
   const session = newSecret();
   const issuedAt = issuedAtMs === undefined ? null : new Date(issuedAtMs);
   await db.kernel(async (tx) => {
     const sessionHash = hashOf(session);
-    await insertSession(tx, { tenantId, userId, role, groups, issuedAt, sessionHash, lifetimeSeconds });
+    await insertSession(tx, {
+      ...{ tenantId, userId, role, groups, issuedAt, sessionHash, lifetimeSeconds },
+      agent: agentText(agent),
+    });
     await deleteEnded(tx, endedBatch);
   });
   return session;
 }
 
 /** Uses the link up and returns the value of the session cookie. */
-export async function startSession(db: Database, code: string): Promise<string> {
+export async function startSession(db: Database, code: string, agent?: string): Promise<string> {
   const session = newSecret();
   const subject = secretShape.test(code)
     ? await db.kernel(async (tx) => {
@@ -64,6 +71,7 @@ export async function startSession(db: Database, code: string): Promise<string> 
           ...found,
           sessionHash: hashOf(session),
           lifetimeSeconds: sessionLifetimeSeconds,
+          agent: agentText(agent),
         });
         await acceptInvitation(tx, found);
         await deleteEnded(tx, endedBatch);
@@ -97,6 +105,50 @@ async function withRoleOfKey(tx: Tx, subject: FoundSession): Promise<FoundSessio
 
 export async function endSession(db: Database, session: string): Promise<void> {
   await db.kernel((tx) => deleteSession(tx, hashOf(session)));
+}
+
+/** Whose sessions, and the one that asks, which is null for a token or an API key. */
+export interface SessionOwner {
+  tenantId: string;
+  userId: string;
+  current: string | null;
+}
+
+const mostListed = 500;
+
+export function listOwnSessions(db: Database, { current, ...user }: SessionOwner): Promise<OwnSession[]> {
+  return db.kernel((tx) =>
+    listSessionsOf(tx, {
+      ...user,
+      currentHash: current === null ? null : hashOf(current),
+      limit: mostListed,
+    }),
+  );
+}
+
+export async function endOwnSession(
+  db: Database,
+  session: { tenantId: string; userId: string; sessionId: string },
+): Promise<void> {
+  const ended = await db.kernel((tx) => deleteSessionOf(tx, session));
+  if (ended === 0) {
+    throw tenancyErrors.raise.session_not_found(`You have no open session ${session.sessionId}`);
+  }
+}
+
+/** All but the one that asks. */
+export function endOtherSessions(db: Database, { current, ...user }: SessionOwner): Promise<number> {
+  return db.kernel((tx) =>
+    deleteOtherSessions(tx, { ...user, currentHash: current === null ? null : hashOf(current) }),
+  );
+}
+
+const longestAgent = 300;
+
+/** Only to be recognised by its owner; control characters would not be stored or shown. */
+function agentText(agent: string | undefined): string | null {
+  const text = agent?.replaceAll(/\p{C}/gu, '').trim().slice(0, longestAgent) ?? '';
+  return text === '' ? null : text;
 }
 
 function hashOf(secret: string): Buffer {

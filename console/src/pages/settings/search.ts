@@ -1,9 +1,9 @@
 import { oneOf, searchParser } from '../../list-state.ts';
 
 export interface SettingsSearch {
-  tab: 'workspaces' | 'users' | 'keys' | 'secrets' | 'tenant';
+  tab: 'workspaces' | 'access' | 'users' | 'keys' | 'secrets' | 'tenant';
 }
 
 export const settingsSearch = searchParser<SettingsSearch>({
-  tab: oneOf(['workspaces', 'users', 'keys', 'secrets', 'tenant']),
+  tab: oneOf(['workspaces', 'access', 'users', 'keys', 'secrets', 'tenant']),
 });

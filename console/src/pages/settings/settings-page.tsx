@@ -4,6 +4,7 @@ import type { Me } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Page } from '../../parts/page.tsx';
 import { ApiKeys } from './api-keys.tsx';
+import { OwnAccess } from './own-access.tsx';
 import { type SettingsSearch, settingsSearch } from './search.ts';
 import { Secrets } from './secrets.tsx';
 import { TenantSettings } from './tenant.tsx';
@@ -20,6 +21,7 @@ interface SettingsTab {
 
 const tabs: SettingsTab[] = [
   { value: 'workspaces', label: 'Workspaces', right: 'workspace.read', content: <Workspaces /> },
+  { value: 'access', label: 'Your access', right: 'session.end', content: <OwnAccess /> },
   { value: 'users', label: 'Users', right: 'user.read', content: <Users /> },
   { value: 'keys', label: 'API keys', right: 'api_key.manage', content: <ApiKeys /> },
   { value: 'secrets', label: 'Secrets', right: 'secret.manage', content: <Secrets /> },

@@ -36,7 +36,7 @@ export function Workspaces() {
         {
           id: 'do',
           header: '',
-          width: 160,
+          width: 190,
           cell: (row: Workspace) => (
             <span className="row">
               <Button variant="subtle" size="compact-xs" onClick={() => setOpen(row)}>

@@ -23,7 +23,11 @@ export interface OidcSignIn {
   name: string;
   begin: OidcProvider['begin'];
   /** Returns the value of the session cookie. */
-  finish(query: string, memory: SignInMemory): Promise<{ session: string; lifetimeSeconds: number }>;
+  finish(
+    query: string,
+    memory: SignInMemory,
+    agent: string | undefined,
+  ): Promise<{ session: string; lifetimeSeconds: number }>;
 }
 
 export interface SignInDeps {
@@ -50,13 +54,17 @@ export function createOidcSignIn(config: OidcConfig, deps: SignInDeps): OidcSign
   return {
     name: config.oidcName,
     begin: provider.begin,
-    finish: async (query, memory) => admit(await provider.finish(query, memory), { ...deps, config, rules }),
+    finish: async (query, memory, agent) =>
+      admit(await provider.finish(query, memory), { ...deps, config, rules, agent }),
   };
 }
 
 /** The role counts as issued now: at every sign-in the groups of that moment decide, whatever was before. */
-async function admit(claims: Claims, deps: SignInDeps & { config: OidcConfig; rules: readonly RoleRule[] }) {
-  const { db, clock, admissions, config, rules } = deps;
+async function admit(
+  claims: Claims,
+  deps: SignInDeps & { config: OidcConfig; rules: readonly RoleRule[]; agent: string | undefined },
+) {
+  const { db, clock, admissions, config, rules, agent } = deps;
   const person = personOf(claims, config);
   const groups = groupsOf(claimAt(claims, config.oidcGroupsClaim));
   const role = roleOf(groups, rules);
@@ -68,7 +76,10 @@ async function admit(claims: Claims, deps: SignInDeps & { config: OidcConfig; ru
   const principal: Principal = { ...person, role, groups, via: 'session', issuedAtMs: clock.nowMs() };
   await admissions.admit(principal);
   await db.kernel((tx) => acceptInvitation(tx, person));
-  const session = await startSessionFor(db, principal, sessionLifetimeSeconds);
+  const session = await startSessionFor(db, principal, {
+    lifetimeSeconds: sessionLifetimeSeconds,
+    agent,
+  });
   return { session, lifetimeSeconds: sessionLifetimeSeconds };
 }
 
