@@ -3,6 +3,7 @@ export const publicRoutes: Record<string, string> = {
   '/*': 'the console’s page and files, the same for everybody',
   '/api/docs': 'a static page',
   '/api/docs/page.css': 'a static file',
+  '/api/docs/inter.woff2': 'a static file',
   '/api/openapi.json': 'the description of the routes',
   '/docs': 'the pages that there are',
   '/llms.txt': 'the same pages',

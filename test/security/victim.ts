@@ -6,6 +6,7 @@ import type { Role } from '../../src/kernel/tenancy/types.ts';
 import type { TestClaims } from '../support/servers/server.ts';
 import { uploadForm } from '../support/servers/upload-server.ts';
 import type { TestDatabase } from '../support/worlds/database.ts';
+import { openSession } from './own-session.ts';
 import type { Ask, Product, Told } from './product.ts';
 import { sourceOf } from './source-places.ts';
 
@@ -48,6 +49,12 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
   '/api/api-keys/:key_id': async (making) =>
     field(
       await asVictim(making, { path: '/api/api-keys', body: { name: canary, role: 'member' } }),
+      'key_id',
+    ),
+  '/api/me/sessions/:session_id': ({ product, victim }) => openSession(product, victim.claims(), canary),
+  '/api/me/api-keys/:key_id': async (making) =>
+    field(
+      await asVictim(making, { path: '/api/api-keys', body: { name: `${canary}-own`, role: 'member' } }),
       'key_id',
     ),
   '/api/secrets/:name': async (making) => {

@@ -21,7 +21,12 @@ const sessionParams = z.strictObject({ session_id: z.uuid() });
 const keyParams = z.strictObject({ key_id: z.uuid() });
 
 /** What gives somebody access, listed and ended by themselves. */
-export const ownAccessRoutes: RouteModule = (app, { db }) => {
+export const ownAccessRoutes: RouteModule = (app, deps) => {
+  installSessions(app, deps);
+  installKeys(app, deps);
+};
+
+function installSessions(...[app, { db }]: Parameters<RouteModule>): void {
   app.route({
     method: 'GET',
     url: '/api/me/sessions',
@@ -35,17 +40,6 @@ export const ownAccessRoutes: RouteModule = (app, { db }) => {
       const sessions = await listOwnSessions(db, ownerOf(request));
       return { data: sessions.map((session) => shownAs(sessionReply, session)) };
     },
-  });
-  app.route({
-    method: 'DELETE',
-    url: '/api/me/sessions',
-    config: { action },
-    schema: {
-      tags,
-      summary: 'End all your sessions but the one of this request',
-      response: { 200: z.object({ ended: z.int() }), ...problems() },
-    },
-    handler: async (request) => ({ ended: await endOtherSessions(db, ownerOf(request)) }),
   });
   app.route({
     method: 'DELETE',
@@ -63,6 +57,20 @@ export const ownAccessRoutes: RouteModule = (app, { db }) => {
       return reply.code(204).send(null);
     },
   });
+  app.route({
+    method: 'DELETE',
+    url: '/api/me/sessions',
+    config: { action },
+    schema: {
+      tags,
+      summary: 'End all your sessions but the one of this request',
+      response: { 200: z.object({ ended: z.int() }), ...problems() },
+    },
+    handler: async (request) => ({ ended: await endOtherSessions(db, ownerOf(request)) }),
+  });
+}
+
+function installKeys(...[app, { db }]: Parameters<RouteModule>): void {
   app.route({
     method: 'GET',
     url: '/api/me/api-keys',
@@ -93,7 +101,7 @@ export const ownAccessRoutes: RouteModule = (app, { db }) => {
       return reply.code(204).send(null);
     },
   });
-};
+}
 
 function ownerOf(request: Parameters<typeof principalOf>[0]) {
   const { tenantId, userId, via } = principalOf(request);
