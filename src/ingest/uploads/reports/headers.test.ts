@@ -233,6 +233,8 @@ test.each([
 });
 
 test('columns that only TikTok has tell its reports from Google’s, whatever else they share', () => {
-  const found = profileOf('google').findHeader([['日', '広告名', 'インプレッション', 'コスト', 'コンバージョン']]);
+  const found = profileOf('google').findHeader([
+    ['日', '広告名', 'インプレッション', 'コスト', 'コンバージョン'],
+  ]);
   expect(found).toMatchObject({ fails: { code: 'wrong_platform', details: { looks_like: 'tiktok' } } });
 });
