@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { parseForeignJson } from '../../../lib/json-depth.ts';
+import { parseJsonInTurns } from '../../../lib/json-in-turns.ts';
 import { durationSecondsOf } from './duration.ts';
 import type { AirbyteConnection, AirbyteConnectionPage, AirbyteJob } from './types.ts';
 
 /** The content of a body, or the place where it breaks Airbyte's schema. */
 export type Reading<T> = { ok: true; value: T } | { ok: false; reason: string };
-export type Reader<T> = (text: string) => Reading<T>;
+export type Reader<T> = (body: Uint8Array) => Promise<Reading<T>>;
 
 const word = z.string().min(1).max(200);
 const moment = z
@@ -15,12 +15,17 @@ const moment = z
   .refine((date) => !Number.isNaN(date.getTime()), 'is not a date');
 const count = z.number().nonnegative().nullish();
 
+/** Only the last ones are looked at, however many a server sends. */
+const mostRead = 100;
+const lastOf = <T>(each: z.ZodType<T>) =>
+  z.preprocess((value) => (Array.isArray(value) ? value.slice(-mostRead) : value), z.array(each));
+
 const said = z.string().max(100_000).nullish();
 /** Some servers include the attempts of a job; the public document does not promise them. */
 const attempt = z.object({
   failureSummary: z
     .object({
-      failures: z.array(z.object({ externalMessage: said, internalMessage: said, failureType: said })),
+      failures: lastOf(z.object({ externalMessage: said, internalMessage: said, failureType: said })),
     })
     .nullish(),
 });
@@ -36,7 +41,7 @@ const jobSchema = z
     duration: z.string().nullish(),
     bytesSynced: count,
     rowsSynced: count,
-    attempts: z.array(attempt).nullish().catch(null),
+    attempts: lastOf(attempt).nullish().catch(null),
   })
   .transform(
     (job): AirbyteJob => ({
@@ -82,6 +87,15 @@ const connectionSchema = z
   );
 
 const maxListed = 1_000;
+/** Counted before anything is checked: each element that does not fit would be an issue of its own. */
+const listOf = <T>(each: z.ZodType<T>) =>
+  z
+    .unknown()
+    .refine(
+      (value) => !Array.isArray(value) || value.length <= maxListed,
+      `has more than ${maxListed} elements`,
+    )
+    .pipe(z.array(each));
 const tokenSchema = z.object({
   // Only what an HTTP header can carry.
   access_token: z
@@ -98,7 +112,7 @@ export interface GrantedToken {
 
 export const readJob: Reader<AirbyteJob> = readerOf(jobSchema);
 export const readJobs: Reader<AirbyteJob[]> = readerOf(
-  z.object({ data: z.array(jobSchema).max(maxListed) }).transform(({ data }) => data),
+  z.object({ data: listOf(jobSchema) }).transform(({ data }) => data),
 );
 export const readConnection: Reader<AirbyteConnection> = readerOf(connectionSchema);
 export const readToken: Reader<GrantedToken> = readerOf(
@@ -109,14 +123,14 @@ export const readToken: Reader<GrantedToken> = readerOf(
 );
 /** For a probe: any body will do. */
 export const readAnyList: Reader<null> = readerOf(
-  z.object({ data: z.array(z.unknown()) }).transform(() => null),
+  z.object({ data: listOf(z.unknown()) }).transform(() => null),
 );
 
 /** For a resource that only has to be there. */
 export const readAnything: Reader<null> = readerOf(z.looseObject({}).transform(() => null));
 
 export function connectionPageReader(limit: number): Reader<AirbyteConnectionPage> {
-  const page = z.object({ data: z.array(connectionSchema).max(maxListed), next: z.string().nullish() });
+  const page = z.object({ data: listOf(connectionSchema), next: z.string().nullish() });
   return readerOf(
     page.transform(({ data, next }) => ({
       connections: data,
@@ -127,10 +141,10 @@ export function connectionPageReader(limit: number): Reader<AirbyteConnectionPag
 }
 
 function readerOf<T>(schema: z.ZodType<T>): Reader<T> {
-  return (text) => {
-    const parsed = parseAnswer(text);
-    if (parsed === undefined) return { ok: false, reason: 'it is not JSON' };
-    const result = schema.safeParse(parsed);
+  return async (body) => {
+    const parsed = await parseJsonInTurns(body, parsePiece, { maxValues });
+    if ('problem' in parsed) return { ok: false, reason: problems[parsed.problem] };
+    const result = schema.safeParse(parsed.value);
     if (result.success) return { ok: true, value: result.data };
     const [issue] = result.error.issues;
     // Only the place and the rule: a value may be anything, a token included.
@@ -138,7 +152,15 @@ function readerOf<T>(schema: z.ZodType<T>): Reader<T> {
   };
 }
 
-/** Returns undefined for invalid JSON. A `jobId` becomes text first: a parser would round 2^53 + 1 to 2^53. */
-function parseAnswer(text: string): unknown {
-  return parseForeignJson(text.replace(/(?<!\\)"jobId"\s*:\s*(\d+)(?=\s*[,}])/g, '"jobId":"$1"'));
+/** A page of connections with the streams of each has a tenth of this. */
+const maxValues = 2_000_000;
+const problems = {
+  not_json: 'it is not JSON',
+  too_deep: 'it is not JSON that can be read: it is nested too deeply',
+  too_many: `it has more than ${maxValues} values`,
+};
+
+/** A `jobId` becomes text first: a parser would round 2^53 + 1 to 2^53. */
+function parsePiece(text: string): unknown {
+  return JSON.parse(text.replace(/(?<!\\)"jobId"\s*:\s*(\d+)(?=\s*[,}])/g, '"jobId":"$1"'));
 }

@@ -234,7 +234,7 @@ class HttpAirbyteClient implements AirbyteClient {
     this.#noticeRateLimit(answer, options);
     if (answer.status < 200 || answer.status > 299) return refusalOf(answer, tokens.scrub);
     if (isPage(answer)) return foreignPage(answer.status);
-    const reading = call.read(answer.body.toString('utf8'));
+    const reading = await call.read(answer.body);
     return reading.ok ? { type: 'ok', value: reading.value } : unreadable(answer.status, reading.reason);
   }
 
@@ -275,8 +275,8 @@ function isUnauthorized(answer: AirbyteAnswer<unknown>): boolean {
 }
 
 function expecting<T>(read: Reader<T>, holds: (value: T) => boolean, reason: string): Reader<T> {
-  return (text) => {
-    const reading = read(text);
+  return async (body) => {
+    const reading = await read(body);
     return !reading.ok || holds(reading.value) ? reading : { ok: false, reason };
   };
 }

@@ -82,7 +82,7 @@ export class AccessTokens {
         maxRedirects: 0,
       });
       if (answer.status < 200 || answer.status > 299) return withoutToken(refusalOf(answer, this.scrub));
-      const reading = readToken(answer.body.toString('utf8'));
+      const reading = await readToken(answer.body);
       if (!reading.ok) return withoutToken(unreadable(answer.status, reading.reason));
       return { type: 'ok', value: this.#keep(reading.value, askedAtMs) };
     } catch (error) {

@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream/promises';
+import { createTurns } from '../../../lib/timing/event-loop-turns.ts';
 import type { ApiPlace, UrlPlace } from '../form.ts';
 import type { DayRange } from '../types.ts';
 import type { Caller } from './caller.ts';
@@ -6,7 +7,7 @@ import { readGoogle } from './google.ts';
 import { readMeta } from './meta.ts';
 import { classOfStatus, PullProblem, quoted, retryAfterOf } from './problems.ts';
 import { PulledFile } from './pulled-file.ts';
-import { inOneOrder, type Row } from './rows.ts';
+import { exactText, inOneOrder } from './rows.ts';
 import { readTiktok } from './tiktok.ts';
 
 export interface Wanted {
@@ -87,17 +88,33 @@ async function authorization({ purse }: Caller, { auth }: UrlPlace): Promise<Rec
 /** Writes the rows in the platform's own shape, which the uploads read like an export of it. */
 async function ask(caller: Caller, { place, wanted, file }: Reading<ApiPlace>): Promise<boolean> {
   const { who, rows, open, close } = apiOf(caller, place, wanted);
-  const all: Row[] = [];
+  const texts: string[] = [];
+  const takeTurn = createTurns();
   let bytes = 0;
   for await (const page of rows) {
-    for (const row of page) all.push(row);
-    bytes += page.reduce((sum, row) => sum + JSON.stringify(row).length, 0);
+    for (const row of page) {
+      const text = exactText(row, who);
+      texts.push(text);
+      bytes += text.length;
+      await takeTurn();
+    }
     // The file would refuse it anyway; this keeps it out of memory.
     if (bytes > wanted.maxBytes) break;
   }
-  if (all.length === 0) return false;
-  await pipeline([`${open}\n`, inOneOrder(all, who).join(',\n'), `\n${close}\n`], file);
+  if (texts.length === 0) return false;
+  await pipeline(fileOf(await inOneOrder(texts), { open, close }), file);
   return true;
+}
+
+const writtenAtOnce = 500;
+
+function* fileOf(texts: readonly string[], { open, close }: { open: string; close: string }) {
+  yield `${open}\n`;
+  for (let at = 0; at < texts.length; at += writtenAtOnce) {
+    const some = texts.slice(at, at + writtenAtOnce);
+    yield `${some.join(',\n')}${at + writtenAtOnce < texts.length ? ',\n' : ''}`;
+  }
+  yield `\n${close}\n`;
 }
 
 function apiOf(caller: Caller, place: ApiPlace, { range, reportRunId }: Wanted) {

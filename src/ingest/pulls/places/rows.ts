@@ -1,3 +1,4 @@
+import { createTurns } from '../../../lib/timing/event-loop-turns.ts';
 import { pullFailures } from '../errors.ts';
 
 /** A row of a report, as JSON. */
@@ -14,12 +15,57 @@ export function asRows(value: unknown): Row[] {
 const maxDepth = 32;
 
 /**
- * The rows as texts in one order, whatever order the other side sent them in: the same figures make the same content.
- * An id beyond 2^53 that is not quoted has lost its last digits already, so it is refused instead of stored.
+ * A row as it is stored. An id beyond 2^53 that is not quoted has lost its last digits already, so it is refused
+ * instead of stored.
  */
-export function inOneOrder(rows: readonly Row[], who: string): string[] {
-  for (const row of rows) assertExact(row, { who, depth: 0 });
-  return rows.map((row) => JSON.stringify(row)).sort();
+export function exactText(row: Row, who: string): string {
+  assertExact(row, { who, depth: 0 });
+  return JSON.stringify(row);
+}
+
+const sortedAtOnce = 500;
+
+/**
+ * Texts in one order, whatever order the other side sent them in: the same figures make the same content. Merged in
+ * turns: sorting a report of 50 MB at once would keep everything else waiting.
+ */
+export async function inOneOrder(texts: readonly string[]): Promise<readonly string[]> {
+  const takeTurn = createTurns();
+  let sorted: string[][] = [];
+  for (let at = 0; at < texts.length; at += sortedAtOnce) {
+    sorted.push(texts.slice(at, at + sortedAtOnce).sort());
+    await takeTurn();
+  }
+  while (sorted.length > 1) {
+    const merged: string[][] = [];
+    for (let at = 0; at < sorted.length; at += 2) {
+      merged.push(await mergeInTurns(sorted[at] ?? [], sorted[at + 1] ?? [], takeTurn));
+    }
+    sorted = merged;
+  }
+  return sorted[0] ?? [];
+}
+
+async function mergeInTurns(
+  one: readonly string[],
+  other: readonly string[],
+  takeTurn: () => Promise<void> | undefined,
+): Promise<string[]> {
+  const merged: string[] = [];
+  let [first, second] = [0, 0];
+  while (first < one.length || second < other.length) {
+    const a = one[first];
+    const b = other[second];
+    if (b === undefined || (a !== undefined && a <= b)) {
+      merged.push(a as string);
+      first += 1;
+    } else {
+      merged.push(b);
+      second += 1;
+    }
+    if (merged.length % sortedAtOnce === 0) await takeTurn();
+  }
+  return merged;
 }
 
 function assertExact(value: unknown, { who, depth }: { who: string; depth: number }): void {
