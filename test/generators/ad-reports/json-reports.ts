@@ -175,7 +175,8 @@ export function tiktokReport(size: ReportSize): GeneratedReport {
     {
       platform: 'tiktok',
       filename: 'report.json',
-      has: ['impressions', 'clicks', 'reach', 'spend', 'conversions'],
+      // The API's `clicks` are those to the destination, as in the exports.
+      has: ['impressions', 'linkClicks', 'reach', 'spend', 'conversions'],
       record: tiktokRecord,
       before: '{"code":0,"message":"OK","data":{"list":[',
       between: ',',

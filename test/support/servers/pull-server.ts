@@ -22,6 +22,9 @@ export interface SourceView {
   };
 }
 
+/** Where a platform's clicks belong: all of them, or those to the destination. */
+export type ClicksColumn = 'clicks' | 'link_clicks';
+
 const figures = ['impressions', 'clicks', 'spend', 'conversions', 'conversion_value'] as const;
 
 /** Sources of uploads over HTTP: pulled by a server process that works. */
@@ -87,7 +90,8 @@ export function usePulls(server: Pick<ServerProcess, 'url' | 'bearer'>, database
     return found;
   }
 
-  const stored = (stage: Stage, from: string, to: string) => storedIn(database, stage, { from, to });
+  const stored = (stage: Stage, from: string, to: string, clicks?: ClicksColumn) =>
+    storedIn(database, stage, { from, to, clicks });
 
   return { call, ok, newStage, storeSecret, newSource, pull, uploads, stored };
 }
@@ -96,10 +100,11 @@ export function usePulls(server: Pick<ServerProcess, 'url' | 'bearer'>, database
 async function storedIn(
   database: TestDatabase,
   { tenantId }: Stage,
-  { from, to }: { from: string; to: string },
+  { from, to, clicks = 'clicks' }: { from: string; to: string; clicks?: ClicksColumn | undefined },
 ) {
+  const columnOf = (name: string) => (name === 'clicks' ? clicks : name);
   const [row] = await database.owner<Record<string, string>>(
-    `select ${figures.map((name) => `coalesce(sum(${name}), 0)::float8 as ${name}`).join(', ')}
+    `select ${figures.map((name) => `coalesce(sum(${columnOf(name)}), 0)::float8 as ${name}`).join(', ')}
        from daily_metrics where tenant_id = $1 and metric_date between $2 and $3`,
     [tenantId, from, to],
   );
