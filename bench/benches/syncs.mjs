@@ -23,6 +23,8 @@ takes two seconds. The scheduler looks every ${scheduleMs / 1000} s, so that a t
 what comes more than ${lateMs / 1000} s after that. A process sends at most AIRBYTE_REQUESTS_PER_SECOND (20) requests, which nothing
 here has to wait for. Each connector has to be triggered exactly once, and each sync has to succeed.`,
   size: 500,
+  // A round takes more than five minutes, and has 500 triggers.
+  rounds: 1,
   metrics: [
     { key: 'p50', title: 'p50 s after its time', better: 'less' },
     { key: 'p99', title: 'p99 s after its time', better: 'less' },
