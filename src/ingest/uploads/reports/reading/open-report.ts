@@ -142,8 +142,9 @@ async function findHeaderIn(
 ): Promise<Pick<Start, 'byteOffset' | 'nextLine' | 'layout'>> {
   let best: (Pick<Start, 'byteOffset' | 'nextLine' | 'layout'> & { known: number }) | null = null;
   let failure: unknown = null;
+  const first = await firstBytes(open, { fromByte, count: limits.headBytes });
   for (const encoding of found.isGuess ? [found.encoding, ...codePages] : [found.encoding]) {
-    const head = new TextWindow(open, { encoding, fromByte, pieceBytes: limits.headBytes });
+    const head = new TextWindow(first, { encoding, fromByte, pieceBytes: limits.headBytes });
     try {
       await head.advance(0);
       const { end, ...header } = findHeaderRow(head, { line, encoding, limits, findHeader });
@@ -158,6 +159,22 @@ async function findHeaderIn(
   if (best === null) throw failure;
   const { byteOffset, nextLine, layout } = best;
   return { byteOffset, nextLine, layout };
+}
+
+/** Read once for all encodings that are tried. One byte more than is looked at: where it ends is not the file's end. */
+async function firstBytes(
+  open: OpenBytes,
+  { fromByte, count }: { fromByte: number; count: number },
+): Promise<OpenBytes> {
+  const source = new ByteSource(open(fromByte), count);
+  try {
+    const bytes = await source.peek(count + 1);
+    return async function* first() {
+      yield bytes;
+    };
+  } finally {
+    await source.close();
+  }
 }
 
 async function goOn(open: OpenBytes, resume: ResumePoint): Promise<Start> {
