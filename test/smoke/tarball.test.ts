@@ -22,8 +22,15 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const run = promisify(execFile);
 const root = path.join(import.meta.dirname, '../..');
+/** What npm needs to reach its registry from here: who signs for a proxy, and where it is. */
+const ofNetwork = [
+  ...['NODE_EXTRA_CA_CERTS', 'npm_config_registry', 'npm_config_cafile'],
+  ...['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'],
+];
+
 /** npm and the installed program run on the Node of this test; nothing else comes from the test's own environment. */
 const env: Record<string, string> = {
+  ...Object.fromEntries(ofNetwork.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
   PATH: `${path.dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
   HOME: process.env.HOME ?? tmpdir(),
   npm_config_prefer_offline: 'true',
