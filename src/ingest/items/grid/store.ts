@@ -147,26 +147,27 @@ export async function findIdBefore(
   { tenantId, jobId, rowNo }: JobKey & { rowNo: number },
 ): Promise<number> {
   const found = await tx.find<{ id: number }>(sql`
-    with recursive search (low, high, step) as (
-      select first.id, last.id, 0
+    with recursive search (low, high, middle, step) as (
+      select first.id, last.id, (first.id + last.id) / 2, 0
         from (select id from job_items
                where tenant_id = ${tenantId} and job_id = ${jobId} order by id limit 1) first,
              (select id from job_items
                where tenant_id = ${tenantId} and job_id = ${jobId} order by id desc limit 1) last
       union all
-      select case when next.row_no < ${rowNo} then next.id + 1 else s.low end,
-             case when next.row_no < ${rowNo} then s.high else (s.low + s.high) / 2 end,
-             s.step + 1
-        from search s
-       cross join lateral (
-               select id, row_no
-                 from job_items
-                where tenant_id = ${tenantId}
-                  and job_id = ${jobId}
-                  and id >= (s.low + s.high) / 2
-                order by id
-                limit 1) next
-       where s.low < s.high
+      select n.low, n.high, (n.low + n.high) / 2, n.step
+        from (select case when next.row_no < ${rowNo} then next.id + 1 else s.low end as low,
+                     case when next.row_no < ${rowNo} then s.high else s.middle end as high,
+                     s.step + 1 as step
+                from search s
+               cross join lateral (
+                       select id, row_no
+                         from job_items
+                        where tenant_id = ${tenantId}
+                          and job_id = ${jobId}
+                          and id >= s.middle
+                        order by id
+                        limit 1) next
+               where s.low < s.high) n
     )
     select low - 1 as id
       from search

@@ -26,7 +26,9 @@ test('a report of two hundred thousand rows is sorted without keeping anything e
 });
 
 test('a number that has lost its last digits is refused', () => {
-  expect(() => exactText({ campaign: { id: 9007199254740993 } }, 'Meta')).toThrow('without quotes');
+  expect(() => exactText({ campaign: JSON.parse('{"id":9007199254740993}') }, 'Meta')).toThrow(
+    'without quotes',
+  );
   expect(exactText({ campaign: { id: '9007199254740993' } }, 'Meta')).toBe(
     '{"campaign":{"id":"9007199254740993"}}',
   );
