@@ -46,7 +46,8 @@ function fileTests(
     expect((await pull(stage, source)).last_result).toMatchObject({ message: '2 new uploads' });
     expect((await pull(stage, source)).last_result).toMatchObject({ message: 'No new file' });
     await uploads(stage);
-    await drop('two.csv', report('9.25', '2'));
+    // Of another size: FTP tells the time of a file to the second.
+    await drop('two.csv', report('19.25', '2'));
     expect((await pull(stage, source)).last_result).toMatchObject({ message: 'One new upload' });
     const made = await uploads(stage);
     expect(made.map(({ filename, origin }) => [filename, origin]).sort()).toEqual([
@@ -54,7 +55,7 @@ function fileTests(
       ['two.csv', 'pull'],
       ['two.csv', 'pull'],
     ]);
-    expect(await stored(stage, '2026-03-01', '2026-03-01')).toMatchObject({ spend: 10.75 });
+    expect(await stored(stage, '2026-03-01', '2026-03-01')).toMatchObject({ spend: 20.75 });
   });
 
   test('a file that is no report is named, and does not keep the others out', async () => {
