@@ -90,6 +90,11 @@ describe('the link of a start', () => {
     expect({ code, lines: stdout.trimEnd().split('\n').length }, stderr).toEqual({ code: 0, lines: 1 });
     expect(new URL(stdout.trim()).origin).toBe(local.url);
     expect(await use(stdout)).toEqual(operator);
+    // The last one out stops the database.
+    for (const { server } of [open, proxied, local]) {
+      server.child.kill('SIGTERM');
+      await server.ended;
+    }
   });
 });
 
