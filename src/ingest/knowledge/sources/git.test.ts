@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { type GitServer, startGitServer } from '../../../../test/support/fakes/git-server.ts';
 import { guardedFetch, serveSite } from '../../../../test/support/fakes/local-site.ts';
 import { readSource } from '../../../../test/support/probes/read-source.ts';
@@ -191,4 +192,16 @@ describe('a Git repository', () => {
     clearInterval(timer);
     expect(turns).toBeGreaterThan(3);
   });
+});
+
+afterAll(() => {
+  const links = readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return '';
+    }
+  });
+  // A pack is a temporary file without a name: one that is left open takes disk space until the process ends.
+  expect(links.filter((target) => target.includes('/sluice-') && target.endsWith('(deleted)'))).toEqual([]);
 });

@@ -51,13 +51,20 @@ export class Packfile {
     this.breaks = takeBreaks(signal);
   }
 
+  /** The pack closes the file, also when it cannot be read. */
   static async open(
     file: TemporaryFile,
     { signal, limits = packLimits }: { signal: AbortSignal; limits?: PackLimits },
   ): Promise<Packfile> {
     const pack = new Packfile(file, { limits, signal });
-    await pack.#index();
-    return pack;
+    try {
+      await pack.#index();
+      return pack;
+    } catch (error) {
+      // Nobody else has it by now: a pack that cannot be read must not stay open.
+      await pack.close();
+      throw error;
+    }
   }
 
   /** Null if the pack has no such object. */
