@@ -1,4 +1,4 @@
-/** The most processor time between two rounds of the event loop during `work`, so that a busy machine does not count. */
+/** The most processor time between two rounds of the event loop during `work`: a busy machine does not count. */
 export async function longestTurnMs<T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> {
   let isDone = false;
   let longestMs = 0;
