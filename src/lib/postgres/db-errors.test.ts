@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toDatabaseError } from './db-errors.ts';
+import { saysNothingWasKept, toDatabaseError } from './db-errors.ts';
 
 function systemError(code: string, syscall: string): Error {
   return Object.assign(new Error(`${syscall} ${code}`), { code, syscall });
@@ -64,4 +64,21 @@ test.each([
 ])('SQLSTATE %s (%s) is a conflict with a migration that runs, and worth another try', (code, text) => {
   const error = Object.assign(new Error(text), { code });
   expect(toDatabaseError(error)).toMatchObject({ code: 'write_conflict', kind: 'transient' });
+});
+
+test.each([
+  ['23505', true],
+  ['40P01', true],
+  ['57014', true],
+  ['P0001', true],
+  // A server that goes away, or a full disk: the commit may have been on its way.
+  ['57P01', false],
+  ['08006', false],
+  ['53100', false],
+  ['XX000', false],
+  // Codes of sockets look like SQLSTATEs.
+  ['EPIPE', false],
+  ['ECONNRESET', false],
+])('the code %s says that nothing was kept: %s', (code, isKnown) => {
+  expect(saysNothingWasKept(Object.assign(new Error('some'), { code }))).toBe(isKnown);
 });

@@ -76,6 +76,8 @@ export function saysNothingWasKept(error: unknown): boolean {
   return (
     typeof code === 'string' &&
     /^[0-9A-Z]{5}$/.test(code) &&
+    // EPIPE has five letters, too.
+    !isSocketError(error as Error) &&
     !isConnectionState(code) &&
     !/^(58|XX)/.test(code)
   );
